@@ -1,0 +1,52 @@
+# Everything works from a fresh clone that has python3 and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SHELL := bash
+
+.PHONY: help venv audit test lint evidence bench clean
+
+help:
+	@echo "make venv      the virtual environment (.venv) that the other targets use"
+	@echo "make audit     build the quick suite into audit/quick and check every label"
+	@echo "make test      linters, types and all tests"
+	@echo "make lint      linters and types only"
+	@echo "make evidence  the measurements behind the claims in the docs"
+	@echo "make bench     time and size of building and checking the quick suite"
+	@echo "make clean     remove what the other targets made, also .venv"
+
+venv: $(READY)
+
+# A Debian python3 may come without ensurepip; then python3 -m venv leaves a half-made folder.
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); apt-get update && \
+		apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+audit: $(READY)
+	$(BIN)/assay build quick -o audit/quick
+	$(BIN)/assay check audit/quick
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest -n 2
+
+evidence: $(READY)
+	$(BIN)/python benchmarks/evidence.py
+
+bench: $(READY)
+	rm -rf audit/bench
+	time -p $(BIN)/assay build quick -o audit/bench
+	time -p $(BIN)/assay check audit/bench
+	du -sh audit/bench
+
+clean:
+	rm -rf $(VENV) audit build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

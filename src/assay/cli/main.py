@@ -1,0 +1,78 @@
+"""The command `assay`: its commands, and how errors become one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from assay.cli import build, check, families, suites
+from assay.errors import AssayError, CannotCertify
+
+app = typer.Typer(
+    name="assay",
+    help="Questions about neural network robustness whose answers are proven.\n\n"
+    "Build a benchmark, then let the independent checker prove every label again:\n\n"
+    "  assay build quick -o bench\n\n  assay check bench",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(name="build")(build.build)
+app.command(name="check")(check.check)
+app.command(name="families")(families.families)
+app.command(name="suites")(suites.suites)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from assay import __version__
+
+        typer.echo(f"assay {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+def run() -> None:
+    """Entry point: exit 0 fine, 1 a check or a proof failed, 2 bad input, 3 our fault."""
+    # End of SIGPIPE like any filter when the reader has gone; workers see to their own pipes.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        app()
+    except AssayError as error:
+        _fail(str(error), 1 if isinstance(error, CannotCertify) else 2)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+    except Exception as error:
+        if os.environ.get("ASSAY_DEBUG") == "1":
+            raise
+        kind = type(error).__name__
+        detail = str(error).strip().splitlines()[-1:] or [""]
+        _fail(
+            f"internal error ({kind}: {detail[0]}); please report it with the output of the same "
+            "command under ASSAY_DEBUG=1",
+            3,
+        )
+
+
+def _fail(message: str, code: int) -> None:
+    print("assay:", " ".join(message.split()), file=sys.stderr)
+    raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,110 @@
+"""What commands print: text or one JSON document on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from assay.suite.workers import Watcher
+
+
+def print_json(document: Any) -> None:
+    print(json.dumps(document, indent=1))
+
+
+def print_line(text: str) -> None:
+    print(text)
+
+
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table; cells are plain text, so that no name is read as markup."""
+    table = Table(title=title, title_justify="left")
+    for name in header:
+        numeric = bool(rows) and all(isinstance(row[len(table.columns)], int) for row in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    Console().print(table)
+
+
+@contextmanager
+def shown_progress(what: str) -> Iterator[Watcher]:
+    """Show work on stderr: a bar with what is running on a terminal, otherwise plain lines."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Lines(what)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[now]}", style="dim"),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield _Bar(what, progress)
+
+
+class _Lines(Watcher):
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._total = self._done = self._here = 0
+        self._begun = time.monotonic()
+
+    def begin(self, total: int, already: int) -> None:
+        self._total, self._done = total, already
+        if already:
+            self._say(f"{already} of {total} were done before")
+
+    def finished(self, name: str, seconds: float, note: str = "") -> None:
+        self._done += 1
+        self._here += 1
+        left = (time.monotonic() - self._begun) / self._here * (self._total - self._done)
+        tail = f" ({note})" if note else ""
+        self._say(f"{self._done}/{self._total} {name} {seconds:.1f} s, left {left:.0f} s{tail}")
+
+    def _say(self, text: str) -> None:
+        print(f"{self._what}: {text}", file=sys.stderr, flush=True)
+
+
+class _Bar(Watcher):
+    def __init__(self, what: str, progress: Progress) -> None:
+        self._progress = progress
+        self._task: TaskID = progress.add_task(what, total=None, now="")
+        self._running: list[str] = []
+
+    def begin(self, total: int, already: int) -> None:
+        self._progress.update(self._task, total=total, completed=already)
+
+    def started(self, name: str) -> None:
+        self._running.append(name)
+        self._refresh()
+
+    def finished(self, name: str, seconds: float, note: str = "") -> None:  # noqa: ARG002
+        self._running.remove(name)
+        self._progress.advance(self._task)
+        self._refresh()
+        if note:
+            self._progress.console.print(Text(f"{name}: {note}"))
+
+    def _refresh(self) -> None:
+        self._progress.update(self._task, now=" ".join(self._running[:2]))

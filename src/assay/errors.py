@@ -1,0 +1,17 @@
+"""The few errors a person can meet, each a sentence that says what to do."""
+
+
+class AssayError(Exception):
+    """Base of every error that Assay raises on purpose."""
+
+
+class BadInput(AssayError):
+    """A file, parameter or option is wrong; the message names the place and the remedy."""
+
+
+class CannotCertify(AssayError):
+    """A constructor could not prove the instance it was asked for; nothing is shipped."""
+
+
+class Unsupported(AssayError):
+    """A network or property uses something this part of Assay does not handle."""

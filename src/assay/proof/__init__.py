@@ -1,0 +1,8 @@
+"""The trusted checker: decides whether a claimed answer is a theorem about the bytes on disk.
+
+It stands alone: the standard library, the ONNX protobuf reader and exact integers
+(python-flint), nothing else of Assay, no floating point and no solver. Read it in this order:
+`arithmetic` (numbers), `vnnlib` and `reader` (the two files), `chain` (networks as alternating
+affine maps and ReLUs), `evaluate`, `interval` and `guard` (exact evaluation, exact bounds,
+float32 error), then `rules/`, one proof a file, and `checker`, which ties them together.
+"""

@@ -1,0 +1,115 @@
+"""Exact numbers: float32 words and decimal text become integers over a common denominator."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from sys import byteorder
+
+from flint import fmpz_mat
+
+
+class Rejected(Exception):
+    """The claim is false, or its proof does not hold; the message says where."""
+
+
+class Unsupported(Exception):
+    """The checker does not know how to prove this kind of claim."""
+
+
+_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_RATIONAL = re.compile(r"-?\d{1,20000}(?:/\d{1,20000})?", re.ASCII)
+_LONGEST_DECIMAL = 2000
+
+
+def decimal(text: str) -> Fraction:
+    """The rational that a decimal text denotes."""
+    if len(text) > _LONGEST_DECIMAL or not _DECIMAL.fullmatch(text):
+        raise Rejected(f"{text[:40]!r} is not a decimal number")
+    return Fraction(text)
+
+
+def rational(text: object, place: str) -> Fraction:
+    """A rational written as `p/q` or `p`."""
+    if not isinstance(text, str) or not _RATIONAL.fullmatch(text):
+        raise Rejected(f"{place} is not a rational number")
+    try:
+        return Fraction(text)
+    except (ZeroDivisionError, ValueError):
+        raise Rejected(f"{place} is not a rational number") from None
+
+
+def float32_numerators(raw: bytes, place: str) -> tuple[list[int], int]:
+    """Little-endian float32 words as integers and the power of two that divides them.
+
+    A finite word with exponent field e and fraction field f is
+    (f + 2^23 [e > 0]) * 2^(max(e, 1) - 150); all words are put over the denominator of the
+    smallest exponent that occurs among the words that are not zero.
+    """
+    words = array("I")
+    if words.itemsize != 4:
+        raise Unsupported("this platform has no 4-byte unsigned integers")
+    words.frombytes(raw)
+    if byteorder == "big":
+        words.byteswap()
+    heads = {word >> 23 for word in words if word & 0x7FFFFFFF}
+    exponents = [max(head & 255, 1) for head in heads]
+    if 255 in exponents:
+        raise Rejected(f"{place} holds an infinity or a NaN")
+    smallest = min(exponents, default=150)
+    base = min(smallest, 150)
+    implicit = [0] * 512
+    scale = [0] * 512
+    for head in heads:
+        implicit[head] = (1 << 23) if head & 255 else 0
+        scale[head] = (-1 if head >> 8 else 1) * (1 << (max(head & 255, 1) - base))
+    numerators = [((word & 0x7FFFFF) + implicit[word >> 23]) * scale[word >> 23] for word in words]
+    return numerators, 1 << (150 - base)
+
+
+def is_float32(value: Fraction) -> bool:
+    """Whether a rational is exactly a finite float32 number."""
+    power = value.denominator.bit_length() - 1
+    if value.denominator != 1 << power or power > 149:
+        return False
+    magnitude = abs(value.numerator)
+    odd_bits = magnitude.bit_length() - ((magnitude & -magnitude).bit_length() - 1)
+    return magnitude == 0 or (odd_bits <= 24 and magnitude.bit_length() - power <= 128)
+
+
+@dataclass(frozen=True)
+class Vector:
+    """The rational vector numerators[i] / denominator."""
+
+    numerators: tuple[int, ...]
+    denominator: int
+
+    @classmethod
+    def of(cls, values: Sequence[Fraction]) -> Vector:
+        common = lcm(*(v.denominator for v in values))
+        return cls(tuple(v.numerator * (common // v.denominator) for v in values), common)
+
+    def fractions(self) -> list[Fraction]:
+        return [Fraction(n, self.denominator) for n in self.numerators]
+
+    def __len__(self) -> int:
+        return len(self.numerators)
+
+
+def column(values: Iterable[int]) -> fmpz_mat:
+    entries = list(values)
+    return fmpz_mat(len(entries), 1, entries)
+
+
+def entries(matrix: fmpz_mat) -> list[int]:
+    """The entries of an integer matrix in row order."""
+    return [int(entry) for entry in matrix.entries()]
+
+
+def floor_dyadic(value: Fraction, bits: int) -> Fraction:
+    """The largest multiple of 2^-bits that is not above `value`."""
+    return Fraction((value.numerator << bits) // value.denominator, 1 << bits)

@@ -1,0 +1,1 @@
+"""Questions about networks: the network, the region of inputs, and the property."""

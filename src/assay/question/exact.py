@@ -1,0 +1,99 @@
+"""The network as a function over the rationals: what it is, not what floating point makes of it.
+
+Float32 weights are exact dyadic numbers, so a network of affine and piecewise affine or
+polynomial operators maps rationals to rationals. Operators such as Softmax do not; they are
+refused, never approximated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from assay.errors import BadInput, Unsupported
+from assay.question.network import Network
+from assay.question.operators.call import Call, Operator, operator_place, walk
+from assay.question.operators.exact_elementwise import ELEMENTWISE, LARGEST_NUMBERS
+from assay.question.operators.exact_linear import LINEAR
+from assay.question.operators.exact_movement import MOVEMENT
+from assay.question.operators.rational import Rational
+
+EXACT_OPERATORS: Mapping[str, Operator[Rational]] = ELEMENTWISE | LINEAR | MOVEMENT
+"""Adding an operator is one function and one line in its family's table."""
+
+IRRATIONAL_OPERATORS = frozenset(
+    {"Cos", "Elu", "Erf", "Exp", "Gelu", "Log", "LogSoftmax", "Sigmoid", "Sin", "Softmax"}
+    | {"Softplus", "Sqrt", "Tanh"}
+)
+LARGEST_EXACT_TENSOR = 2**22
+"""Elements; Python integers take ten times the room of a float."""
+
+
+class ExactFunction:
+    """A network ready for many exact evaluations: its weights are decoded once."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        _refuse_unsupported(network)
+        self._constants = {
+            name: Rational.from_floats(array)
+            for name, array in network.initializers.items()
+            if array.dtype == np.float32
+        }
+
+    def __call__(self, point: Sequence[Fraction]) -> list[Fraction]:
+        """The outputs at `point`, both flattened in C order."""
+        network = self.network
+        if len(point) != network.inputs:
+            raise BadInput(
+                f"{network.place}: a point of {len(point)} numbers where the network takes "
+                f"{network.inputs}; give one number an input"
+            )
+        start = Rational.from_fractions([Fraction(v) for v in point], network.input_shape)
+        table = {name: _guarded(operator) for name, operator in EXACT_OPERATORS.items()}
+        return walk(network, table, self._constants, start, _check).fractions()
+
+
+def evaluate(network: Network, point: Sequence[Fraction]) -> list[Fraction]:
+    """The exact outputs of the real function that the graph defines, at a rational point."""
+    return ExactFunction(network)(point)
+
+
+def _refuse_unsupported(network: Network) -> None:
+    for node in network.nodes:
+        place = operator_place(network, node)
+        if node.op_type in IRRATIONAL_OPERATORS:
+            raise Unsupported(f"{place} needs ball arithmetic: its values are not rational")
+        if node.op_type not in EXACT_OPERATORS:
+            raise Unsupported(f"{place} is not supported in exact evaluation")
+        sizes = [math.prod(network.shapes[name]) for name in (*node.inputs, *node.outputs) if name]
+        if max(sizes) > LARGEST_EXACT_TENSOR:
+            raise Unsupported(f"{place} is too large for exact evaluation")
+
+
+def _guarded(operator: Operator[Rational]) -> Operator[Rational]:
+    """The operator behind a limit on memory, with numpy's complaints about shapes reworded."""
+
+    def run(call: Call[Rational]) -> Rational | tuple[Rational, ...]:
+        bits = sum(x.bits for x in call.inputs if x is not None)
+        if bits * math.prod(call.output_shape()) > LARGEST_NUMBERS:
+            raise Unsupported(f"{call.place} needs integers too long for exact evaluation")
+        try:
+            return operator(call)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            reason = " ".join(str(error).split())[:160]
+            raise BadInput(f"{call.place} cannot run ({reason}); export the model again") from None
+
+    return run
+
+
+def _check(call: Call[Rational], results: Sequence[Rational]) -> None:
+    for index, result in enumerate(results):
+        if result.shape != call.output_shape(index):
+            raise BadInput(
+                f"{call.place} gives shape {list(result.shape)} where "
+                f"{list(call.output_shape(index))} was inferred; export the model again"
+            )

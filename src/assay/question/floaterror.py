@@ -1,0 +1,103 @@
+"""How far a float32 evaluation of an MLP can be from its real-valued outputs.
+
+For a layer of fan-in n, u = 2^-24 and g_k = ku / (1 - ku), an evaluation in any summation order,
+with or without fused multiply-add, of inputs that are off by at most E and bounded by M is off
+by at most
+
+    |W| E + g_{n+1} (|W| (M + E) + |b|) + (n + 1) 2^-149.
+
+The inputs are float32 numbers (E = 0); ReLU keeps E; a unit whose real pre-activation is at most
+-E everywhere is exactly zero in float32, too. It does not hold for TF32, fp16, Winograd or
+flushed subnormals. M comes from interval bounds over the box.
+
+Everything is computed in float64 and rounded up: a product of a nonnegative n-column matrix with
+a nonnegative vector is inflated by 1 + (n + 8) 2^-52, at least twice what its rounding can lose.
+The absolute term counts n + 2 instead of n + 1: the surplus covers float64 underflow, and a
+checker that rounds the exact formula up to multiples of 2^-160 never gets more than stated here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.question.property import Violation
+from assay.question.region import Box
+
+Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""The weight (units, inputs) and the bias (units,) of an affine layer."""
+
+_Vector = NDArray[np.float64]
+_U = 2.0**-24
+_TINY = 2.0**-149
+_ULP = 2.0**-52
+
+
+def output_error(layers: Sequence[Layer], box: Box) -> list[Fraction]:
+    """A bound of each output's float32 error on the float32 points of `box`."""
+    low = np.array([_float_below(v) for v in box.lower])
+    high = np.array([-_float_below(-v) for v in box.upper])
+    size = np.maximum(np.abs(low), np.abs(high))
+    error = np.zeros_like(size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for position, (weight, bias) in enumerate(layers):
+            matrix, offset = weight.astype(np.float64), bias.astype(np.float64)
+            error = _layer_error(np.abs(matrix), np.abs(offset), size, error)
+            low, high = _affine_range(matrix, offset, low, high)
+            if position == len(layers) - 1:
+                break
+            error = np.where(np.nextafter(high + error, np.inf) <= 0, 0.0, error)
+            low, high = np.maximum(low, 0), np.maximum(high, 0)
+            size = high
+    if not np.isfinite(error).all():
+        raise OverflowError("the float32 error bound is beyond float64")
+    return [Fraction(float(e)) for e in error]
+
+
+def survives_float32(
+    layers: Sequence[Layer], box: Box, violation: Violation, margin: Fraction
+) -> bool:
+    """Whether float32 gives the same answer on all of `box` as a real margin of this size."""
+    try:
+        error = output_error(layers, box)
+    except OverflowError:
+        return False
+    slack = max(
+        sum((abs(c) * error[i] for i, c in inequality.terms), start=Fraction(0))
+        for disjunct in violation.disjuncts
+        for inequality in disjunct
+    )
+    return abs(margin) > slack
+
+
+def _layer_error(matrix: _Vector, bias: _Vector, size: _Vector, error: _Vector) -> _Vector:
+    terms = matrix.shape[1] + 1
+    up = 1 + (terms + 7) * _ULP
+    g = terms * _U / (1 - terms * _U) * (1 + 4 * _ULP)
+    carried = (matrix @ error) * up
+    summed = ((matrix @ ((size + error) * (1 + _ULP))) * up + bias) * (1 + _ULP)
+    result: _Vector = (carried + g * summed + (terms + 1) * _TINY) * (1 + 4 * _ULP)
+    return result
+
+
+def _affine_range(
+    matrix: _Vector, bias: _Vector, low: _Vector, high: _Vector
+) -> tuple[_Vector, _Vector]:
+    """Bounds of matrix x + bias, widened by more than float64 can lose in the two products."""
+    positive, negative = np.maximum(matrix, 0), np.minimum(matrix, 0)
+    magnitude = np.abs(matrix) @ np.maximum(np.abs(low), np.abs(high)) + np.abs(bias)
+    loss = (2 * matrix.shape[1] + 16) * _ULP * magnitude
+    return (
+        positive @ low + negative @ high + bias - loss,
+        positive @ high + negative @ low + bias + loss,
+    )
+
+
+def _float_below(value: Fraction) -> float:
+    """The largest float64 that is not above `value`."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)

@@ -1,0 +1,37 @@
+"""The set of inputs a question asks about: an axis-aligned box with exact rational bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Box:
+    """All x with lower[i] <= x[i] <= upper[i], inputs flattened in C order."""
+
+    lower: tuple[Fraction, ...]
+    upper: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.lower) != len(self.upper):
+            raise ValueError("a box needs as many lower as upper bounds")
+        for i, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
+            if low > high:
+                raise ValueError(f"input {i} has lower bound {low} above upper bound {high}")
+
+    @classmethod
+    def around(cls, centre: Sequence[Fraction], radius: Fraction) -> Box:
+        """The l_inf ball of `radius` around `centre`."""
+        return cls(tuple(c - radius for c in centre), tuple(c + radius for c in centre))
+
+    @property
+    def dimension(self) -> int:
+        return len(self.lower)
+
+    def contains(self, point: Sequence[Fraction]) -> bool:
+        if len(point) != self.dimension:
+            return False
+        bounds = zip(self.lower, point, self.upper, strict=True)
+        return all(low <= value <= high for low, value, high in bounds)

@@ -1,0 +1,109 @@
+"""The type and static shape of what one ONNX node makes, by ONNX's own schema inference.
+
+Inference runs node by node, so that a wrong node is named, and a tensor of absurd size is
+refused before anything is allocated for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+LARGEST_TENSOR = 2**28
+"""Elements; a tensor above this is refused rather than allocated."""
+
+LARGEST_RANK = 16
+
+DATA_TYPES: dict[int, np.dtype[np.generic]] = {
+    TensorProto.FLOAT: np.dtype(np.float32),
+    TensorProto.INT64: np.dtype(np.int64),
+    TensorProto.INT32: np.dtype(np.int32),
+    TensorProto.BOOL: np.dtype(np.bool_),
+}
+"""The element types a network may hold: float32 values, and integers that steer shapes."""
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """Element type and static shape."""
+
+    dtype: np.dtype[np.generic]
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class ShapeError(ValueError):
+    """Why a node's output has no usable static shape; the caller adds the place."""
+
+
+def checked_shape(dims: list[int], what: str) -> tuple[int, ...]:
+    """Return `dims` as a shape, refusing negative dimensions and absurd sizes."""
+    if len(dims) > LARGEST_RANK:
+        raise ShapeError(f"{what} has {len(dims)} dimensions, more than {LARGEST_RANK}")
+    if any(d < 1 for d in dims):
+        raise ShapeError(f"{what} has an empty or negative dimension in shape {dims}")
+    if math.prod(dims) > LARGEST_TENSOR:
+        raise ShapeError(f"{what} of shape {dims} has more than {LARGEST_TENSOR} elements")
+    return tuple(dims)
+
+
+def infer(
+    node: onnx.NodeProto,
+    known: Mapping[str, TensorType],
+    constants: Mapping[str, np.ndarray],
+    opset: int,
+) -> dict[str, TensorType]:
+    """Return the type of every named output of `node`.
+
+    `constants` holds the values of integer tensors (shapes, axes, pads), which decide shapes.
+    """
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opset, "")
+        present = [name for name in node.input if name]
+        inferred = onnx.shape_inference.infer_node_outputs(
+            schema,
+            node,
+            {name: _to_proto(known[name]) for name in present},
+            {
+                name: numpy_helper.from_array(constants[name], name)
+                for name in present
+                if name in constants and constants[name].dtype != np.float32
+            },
+            opset_imports=[helper.make_opsetid("", opset)],
+        )
+    except (onnx.defs.SchemaError, onnx.shape_inference.InferenceError) as error:
+        raise ShapeError(_one_line(error)) from None
+    except (ValueError, RuntimeError, TypeError, KeyError) as error:
+        raise ShapeError(_one_line(error)) from None
+    return {name: _from_proto(inferred.get(name), name) for name in node.output if name}
+
+
+def _to_proto(kind: TensorType) -> onnx.TypeProto:
+    element = helper.np_dtype_to_tensor_dtype(kind.dtype)
+    return helper.make_tensor_type_proto(element, list(kind.shape))
+
+
+def _from_proto(proto: onnx.TypeProto | None, name: str) -> TensorType:
+    if proto is None or not proto.HasField("tensor_type"):
+        raise ShapeError(f"output {name!r} has no shape that can be inferred")
+    tensor = proto.tensor_type
+    if tensor.elem_type not in DATA_TYPES:
+        raise ShapeError(f"output {name!r} has element type {tensor.elem_type}, not float32")
+    if not tensor.HasField("shape"):
+        raise ShapeError(f"output {name!r} has no shape that can be inferred")
+    if not all(d.HasField("dim_value") for d in tensor.shape.dim):
+        raise ShapeError(f"output {name!r} has a dynamic shape")
+    dims = [int(d.dim_value) for d in tensor.shape.dim]
+    return TensorType(DATA_TYPES[tensor.elem_type], checked_shape(dims, f"output {name!r}"))
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

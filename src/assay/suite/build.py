@@ -1,0 +1,241 @@
+"""Build a suite into a benchmark folder: parallel, resumable, the same bytes every time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import platform
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import assay
+from assay.errors import CannotCertify
+from assay.suite.draw import Task, draw_tasks
+from assay.suite.journal import Journal, Made, Plan, TaskRecord, open_journal
+from assay.suite.spec import Suite
+from assay.suite.workers import Outcome, Watcher, parallel
+from assay.truth.families import family
+from assay.truth.instance import Instance
+
+SCHEMA = 1
+# Families whose tasks take longest are begun first, so that no core idles at the end.
+LONGEST_FIRST = ("exact_radius", "constant_box", "corners")
+_SUFFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a worker hands back: instances, if any seed gave them, and why the others did not."""
+
+    seed: int
+    instances: tuple[Instance, ...]
+    refused: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What is in the folder now, and what could not be built."""
+
+    folder: Path
+    counts: dict[str, dict[str, int]]
+    replacements: list[dict[str, Any]]
+    failures: list[dict[str, str]]
+    tasks: int
+    already: int
+    seconds: float
+
+    @property
+    def instances(self) -> int:
+        return sum(sum(answers.values()) for answers in self.counts.values())
+
+
+def build(
+    suite: Suite, folder: Path, *, seed: int | None, jobs: int, watcher: Watcher | None = None
+) -> BuildReport:
+    """Build every task of `suite` that `folder` does not hold yet."""
+    begun = time.monotonic()
+    watcher = watcher or Watcher()
+    tasks = draw_tasks(suite, seed)
+    base = suite.spec.seed if seed is None else seed
+    plan = Plan(suite.text, base, _versions())
+    with open_journal(folder, plan) as journal:
+        document = journal.complete()
+        if document is not None:
+            return _report(folder, document, len(tasks), begun)
+        journal.begin()
+        records = {t.stem: r for t in tasks if (r := journal.record_of(t.stem)) is not None}
+        already = len(records)
+        watcher.begin(len(tasks), already)
+        failures: dict[str, str] = {}
+        missing = [task for task in tasks if task.stem not in records]
+        for task in missing:
+            journal.discard(task.stem)
+        for task, result in _made(suite, missing, jobs, watcher, journal):
+            if isinstance(result, str):
+                failures[task.stem] = result
+            else:
+                records[task.stem] = result
+        _refuse_duplicates(tasks, records, failures, journal)
+        document = _document(suite, plan, tasks, records, failures)
+        rows = [_row(m, t) for t in tasks if t.stem in records for m in records[t.stem].instances]
+        journal.finish(rows, document, complete=not failures)
+    return _report(folder, document, already, begun)
+
+
+def make_instances(task: Task) -> Attempt:
+    """Run a family's constructor with the first seed that can be certified (in a worker)."""
+    constructor = family(task.family)
+    refused: list[tuple[int, str]] = []
+    for seed in (task.seed, *task.replacements):
+        try:
+            made = constructor.make(task.knobs, seed)
+        except CannotCertify as error:
+            refused.append((seed, str(error)))
+        else:
+            return Attempt(seed, tuple(_named(task, made)), tuple(refused))
+    return Attempt(task.seed, (), tuple(refused))
+
+
+def _named(task: Task, made: Sequence[Instance]) -> Iterator[Instance]:
+    suffixes = [instance.name for instance in made]
+    if len(set(suffixes)) < len(suffixes) or not all(map(_SUFFIX.fullmatch, suffixes)):
+        raise ValueError(f"family {task.family} made instances with unusable names {suffixes}")
+    for instance in made:
+        twin = instance.truth.twin
+        if twin is not None and twin not in suffixes:
+            raise ValueError(f"family {task.family}: {instance.name} names a missing twin {twin}")
+        if task.twins:
+            yield instance.renamed(
+                f"{task.stem}-{instance.name}", None if twin is None else f"{task.stem}-{twin}"
+            )
+        elif instance.truth.answer == "robust":
+            yield instance.renamed(f"{task.stem}-{instance.name}", None)
+
+
+def _made(
+    suite: Suite, tasks: Sequence[Task], jobs: int, watcher: Watcher, journal: Journal
+) -> Iterator[tuple[Task, TaskRecord | str]]:
+    """Yield each task with its record, or with the reason why it has none."""
+    rank = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    ordered = sorted(tasks, key=lambda task: rank.get(task.family, len(rank)))
+    outcomes = parallel(make_instances, ordered, jobs, lambda task: watcher.started(task.stem))
+    with closing(outcomes):
+        for outcome in outcomes:
+            task = outcome.item
+            result = _settled(suite, outcome, journal)
+            note = result if isinstance(result, str) else ""
+            if isinstance(result, TaskRecord) and result.refused:
+                note = f"replaced {len(result.refused)} seeds"
+            watcher.finished(task.stem, outcome.seconds, note)
+            yield task, result
+
+
+def _settled(suite: Suite, outcome: Outcome[Task, Attempt], journal: Journal) -> TaskRecord | str:
+    task, attempt = outcome.item, outcome.result
+    if outcome.error is not None:
+        return f"{suite.at('families', task.entry)}: {outcome.error}"
+    if attempt is None:
+        return outcome.death or "its process ended"
+    if attempt.instances:
+        return journal.store(
+            task.stem,
+            task.family,
+            attempt.seed,
+            outcome.seconds,
+            attempt.instances,
+            attempt.refused,
+        )
+    if len(attempt.refused) > len(task.replacements):
+        return f"none of {len(attempt.refused)} seeds could be certified: {attempt.refused[-1][1]}"
+    return "the family made no robust instance and twins are off"
+
+
+def _refuse_duplicates(
+    tasks: Sequence[Task],
+    records: dict[str, TaskRecord],
+    failures: dict[str, str],
+    journal: Journal,
+) -> None:
+    """Drop tasks that repeat a question of an earlier one, in task order whatever came first."""
+    seen: dict[tuple[str, str], str] = {}
+    for stem in [task.stem for task in tasks if task.stem in records]:
+        for made in records[stem].instances:
+            first = seen.setdefault(made.question, made.name)
+            if first != made.name:
+                failures[stem] = f"{made.name} is the same question as {first}"
+        if stem in failures:
+            for made in records[stem].instances:
+                if seen.get(made.question) == made.name:
+                    del seen[made.question]
+            journal.discard(stem)
+            del records[stem]
+
+
+def _row(made: Made, task: Task) -> str:
+    line = io.StringIO()
+    timeout = int(task.timeout) if task.timeout == int(task.timeout) else task.timeout
+    row = (f"onnx/{made.name}.onnx", f"vnnlib/{made.name}.vnnlib", timeout)
+    csv.writer(line, lineterminator="").writerow(row)
+    return line.getvalue()
+
+
+def _versions() -> dict[str, str]:
+    installed = {name: metadata.version(name) for name in ("numpy", "onnx")}
+    return {"assay": assay.__version__, "python": platform.python_version(), **installed}
+
+
+def _document(
+    suite: Suite,
+    plan: Plan,
+    tasks: Sequence[Task],
+    records: dict[str, TaskRecord],
+    failures: dict[str, str],
+) -> dict[str, Any]:
+    kept = [records[task.stem] for task in tasks if task.stem in records]
+    counts: dict[str, dict[str, int]] = {}
+    for record in kept:
+        for made in record.instances:
+            answers = counts.setdefault(record.family, {"robust": 0, "violated": 0})
+            answers[made.answer] += 1
+    replacements = [
+        {"task": record.stem, "seed": seed, "reason": reason, "used": record.seed}
+        for record in kept
+        for seed, reason in record.refused
+    ]
+    return {
+        "schema": SCHEMA,
+        "name": suite.spec.name,
+        "suite": plan.suite,
+        "seed": plan.seed,
+        "versions": dict(plan.versions),
+        "counts": counts,
+        "tasks": [
+            {"task": r.stem, "family": r.family, "seed": r.seed, "instances": len(r.instances)}
+            for r in kept
+        ],
+        "replacements": replacements,
+        "failures": [
+            {"task": task.stem, "reason": failures[task.stem]}
+            for task in tasks
+            if task.stem in failures
+        ],
+        "timings": {record.stem: record.seconds for record in kept},
+    }
+
+
+def _report(folder: Path, document: dict[str, Any], already: int, begun: float) -> BuildReport:
+    return BuildReport(
+        folder=folder,
+        counts=document["counts"],
+        replacements=document["replacements"],
+        failures=document["failures"],
+        tasks=len(document["tasks"]) + len(document["failures"]),
+        already=already,
+        seconds=round(time.monotonic() - begun, 3),
+    )

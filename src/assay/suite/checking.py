@@ -1,0 +1,130 @@
+"""Hand instances to the independent checker, many at a time, and gather its verdicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import BadInput
+from assay.suite.folder import BenchmarkFolder
+from assay.suite.workers import Outcome, Watcher, parallel
+
+STATUSES = ("verified", "rejected", "unsupported")
+_MAX_TRUTH_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Three files to be checked against each other."""
+
+    name: str
+    onnx: Path
+    vnnlib: Path
+    truth: Path
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The checker's verdict on one claim; `family` is only what the truth says about itself."""
+
+    name: str
+    family: str
+    answer: str | None
+    status: str
+    margin: str | None
+    reason: str
+    line: str
+    truth: Path
+    seconds: float = 0.0
+
+
+def claims_of_folder(folder: BenchmarkFolder) -> list[Claim]:
+    claims = [Claim(e.name, e.onnx, e.vnnlib, e.truth) for e in folder.entries if e.truth]
+    if not claims:
+        raise BadInput(f"{folder.path}: no instance in it has a truth; there is nothing to check")
+    return claims
+
+
+def claims_of_files(files: Sequence[Path]) -> list[Claim]:
+    """Read a list of truths, or one triple ONNX VNNLIB TRUTH, as claims."""
+    for path in files:
+        if not path.is_file():
+            raise BadInput(f"{path}: no such file; give a benchmark folder or truth files")
+    if [path.suffix for path in files] == [".onnx", ".vnnlib", ".json"]:
+        onnx, vnnlib, truth = files
+        return [Claim(truth.stem, onnx, vnnlib, truth)]
+    return [_beside(path) for path in files]
+
+
+def check(claims: Sequence[Claim], jobs: int, watcher: Watcher | None = None) -> list[Checked]:
+    """Check every claim; the result has the order of the claims."""
+    watcher = watcher or Watcher()
+    watcher.begin(len(claims), 0)
+    by_claim: dict[Claim, Checked] = {}
+    outcomes = parallel(check_claim, claims, jobs, lambda claim: watcher.started(claim.name))
+    with closing(outcomes):
+        for outcome in outcomes:
+            checked = _settled(outcome)
+            by_claim[outcome.item] = checked
+            note = "" if checked.status == "verified" else f"{checked.status}: {checked.reason}"
+            watcher.finished(checked.name, outcome.seconds, note)
+    return [by_claim[claim] for claim in claims]
+
+
+def check_claim(claim: Claim) -> Checked:
+    """Run the checker on one claim (in a worker)."""
+    from assay.proof.checker import check_files
+
+    verdict = check_files(claim.onnx, claim.vnnlib, claim.truth)
+    return Checked(
+        name=claim.name,
+        family=_family(claim.truth),
+        answer=verdict.answer,
+        status=verdict.status,
+        margin=None if verdict.margin is None else str(verdict.margin),
+        reason=verdict.reason,
+        line=verdict.line(),
+        truth=claim.truth,
+    )
+
+
+def _settled(outcome: Outcome[Claim, Checked]) -> Checked:
+    claim, checked = outcome.item, outcome.result
+    if outcome.error is not None:
+        raise BadInput(f"{claim.truth}: {outcome.error}")
+    if checked is None:
+        # A checker that dies has not verified: a crafted file must not pass by exhausting it.
+        reason = f"the checker did not finish: {outcome.death}"
+        line = f"s REJECTED {reason}"
+        return Checked(claim.name, "?", None, "rejected", None, reason, line, claim.truth)
+    return Checked(**{**vars(checked), "seconds": round(outcome.seconds, 3)})
+
+
+def _beside(truth: Path) -> Claim:
+    if truth.suffix != ".json":
+        raise BadInput(f"{truth}: not a truth; give NAME.json files or ONNX VNNLIB TRUTH in order")
+    name = truth.stem
+    for onnx, vnnlib in (
+        (truth.parent.parent / "onnx", truth.parent.parent / "vnnlib"),
+        (truth.parent, truth.parent),
+    ):
+        pair = onnx / f"{name}.onnx", vnnlib / f"{name}.vnnlib"
+        if all(path.is_file() for path in pair):
+            return Claim(name, *pair, truth)
+    raise BadInput(
+        f"{truth}: {name}.onnx and {name}.vnnlib are not beside it; give all three files"
+    )
+
+
+def _family(truth: Path) -> str:
+    try:
+        if truth.stat().st_size > _MAX_TRUTH_BYTES:
+            return "?"
+        document = json.loads(truth.read_bytes())
+        family = document.get("family") if isinstance(document, dict) else None
+    except (OSError, ValueError, RecursionError):
+        return "?"
+    return family[:40] if isinstance(family, str) else "?"

@@ -1,0 +1,127 @@
+"""Read a benchmark folder, ours or any in the layout of VNN-COMP (which has no truths)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import BadInput
+from assay.suite.journal import INSTANCES_FILE, STATE
+
+MAX_LIST_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class FolderEntry:
+    """One row of instances.csv; `truth` is None where the folder holds none for it."""
+
+    name: str
+    onnx: Path
+    vnnlib: Path
+    timeout: float
+    truth: Path | None
+    line: int
+
+
+@dataclass(frozen=True)
+class BenchmarkFolder:
+    """The instances of a folder in the order of its list."""
+
+    path: Path
+    entries: tuple[FolderEntry, ...]
+
+    @classmethod
+    def open(cls, path: Path) -> BenchmarkFolder:
+        if not path.is_dir():
+            raise BadInput(f"{path}: not a folder; give a benchmark folder")
+        listing = path / INSTANCES_FILE
+        if not listing.is_file():
+            unfinished = (path / STATE).exists()
+            remedy = "finish its build with `assay build`" if unfinished else "is it a benchmark?"
+            raise BadInput(f"{path}: has no {INSTANCES_FILE}; {remedy}")
+        return cls(path, tuple(_entries(path, listing)))
+
+    def without_truth(self) -> list[FolderEntry]:
+        return [entry for entry in self.entries if entry.truth is None]
+
+    def strays(self) -> list[Path]:
+        """Return files in onnx/, vnnlib/ and truth/ that no row of the list refers to."""
+        known = {e.onnx for e in self.entries} | {e.vnnlib for e in self.entries}
+        for truth in (entry.truth for entry in self.entries if entry.truth is not None):
+            known |= {truth, truth.with_suffix(".bin")}
+        found = (p for part in ("onnx", "vnnlib", "truth") for p in (self.path / part).glob("**/*"))
+        return sorted(p for p in found if not p.is_dir() and p not in known)
+
+
+def _entries(folder: Path, listing: Path) -> list[FolderEntry]:
+    entries: list[FolderEntry] = []
+    lines: dict[str, int] = {}
+    root = folder.resolve()
+    reader = csv.reader(io.StringIO(_text(listing), newline=""), skipinitialspace=True)
+    try:
+        for row in reader:
+            if not any(field.strip() for field in row):
+                continue
+            entry = _entry(folder, root, [field.strip() for field in row], reader.line_num)
+            first = lines.setdefault(entry.name, entry.line)
+            if first != entry.line:
+                raise BadInput(
+                    f"{listing}:{entry.line}: repeats {entry.name} of line {first}; remove one"
+                )
+            entries.append(entry)
+    except csv.Error as error:
+        raise BadInput(f"{listing}:{reader.line_num}: {error}; correct the row") from None
+    if not entries:
+        raise BadInput(f"{listing}: lists no instance; add rows ONNX,VNNLIB,TIMEOUT")
+    return entries
+
+
+def _text(listing: Path) -> str:
+    try:
+        with listing.open("rb") as stream:
+            data = stream.read(MAX_LIST_BYTES + 1)
+        if len(data) > MAX_LIST_BYTES:
+            raise BadInput(f"{listing}: larger than {MAX_LIST_BYTES} bytes; split the benchmark")
+        return data.decode("utf-8")
+    except OSError as error:
+        raise BadInput(f"{listing}: cannot be read ({error.strerror}); check the file") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{listing}: not UTF-8 text; write it as plain CSV") from None
+
+
+def _entry(folder: Path, root: Path, row: list[str], line: int) -> FolderEntry:
+    where = f"{folder / INSTANCES_FILE}:{line}"
+    if len(row) != 3:
+        raise BadInput(f"{where}: has {len(row)} fields; write ONNX,VNNLIB,TIMEOUT without header")
+    onnx = _inside(folder, root, row[0], where)
+    vnnlib = _inside(folder, root, row[1], where)
+    try:
+        timeout = float(row[2])
+    except ValueError:
+        timeout = math.nan
+    if not 0 < timeout < math.inf:
+        raise BadInput(f"{where}: timeout {row[2][:40]!r} is not a positive number of seconds")
+    name = vnnlib.stem if vnnlib.stem == onnx.stem else f"{onnx.stem}--{vnnlib.stem}"
+    truth = folder / "truth" / f"{name}.json"
+    known = truth.is_file() and truth.resolve().is_relative_to(root)
+    return FolderEntry(name, onnx, vnnlib, timeout, truth if known else None, line)
+
+
+def _inside(folder: Path, root: Path, text: str, where: str) -> Path:
+    """Return the file that a row names; it must exist and lie inside the folder."""
+    relative = Path(text)
+    shown = repr(text[:80])
+    try:
+        resolved = (root / relative).resolve()
+        if relative.is_absolute() or not resolved.is_relative_to(root):
+            raise BadInput(f"{where}: {shown} lies outside the folder; use a path inside it")
+        if resolved.is_file():
+            return folder / relative
+        packed = resolved.with_name(resolved.name + ".gz").is_file()
+    except (OSError, ValueError, RuntimeError):
+        raise BadInput(f"{where}: {shown} is not a usable path; correct it") from None
+    remedy = "decompress its .gz first" if packed else "restore the file or remove the row"
+    raise BadInput(f"{where}: there is no file {shown}; {remedy}")

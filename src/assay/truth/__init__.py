@@ -1,0 +1,1 @@
+"""Constructors: one module a family, each making questions whose answer is proven."""

@@ -1,0 +1,138 @@
+"""From a certified design to an instance: bytes, exact margin, guard and truth.
+
+Every MLP family ends here, so that the files, the truth and the guard are made in one way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from flint import fmpz_mat
+
+from assay.errors import CannotCertify
+from assay.question import vnnlib
+from assay.question.floaterror import Layer, survives_float32
+from assay.question.graph import mlp
+from assay.question.property import Violation
+from assay.question.region import Box
+from assay.truth.constructor import Knobs
+from assay.truth.dyadic import is_float32, short_above, short_below
+from assay.truth.instance import Instance, sha256
+from assay.truth.record import Answer, Truth
+
+
+@dataclass(frozen=True)
+class Design:
+    """A question about an MLP before its truth is stated."""
+
+    family: str
+    knobs: Knobs
+    seed: int
+    layers: tuple[Layer, ...]
+    box: Box
+    violation: Violation
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def robust_instance(design: Design, margin: Fraction) -> Instance:
+    """The robust side: `margin` is proved by the family, its structure is the certificate."""
+    if margin <= 0:
+        raise CannotCertify(
+            f"{design.family}: the exact margin {float(margin):.3g} is not positive"
+        )
+    stated = short_below(margin)
+    guarded = _float32_box(design.box) and survives_float32(
+        design.layers, design.box, design.violation, stated
+    )
+    return _instance(design, "robust", stated, guarded, {"kind": design.family}, None)
+
+
+def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
+    """The violated side: the witness is evaluated exactly and must violate strictly."""
+    if not design.box.contains(witness):
+        raise CannotCertify(f"{design.family}: the witness lies outside the box")
+    margin = design.violation.margin(mlp_outputs(design.layers, witness))
+    if margin >= 0:
+        raise CannotCertify(f"{design.family}: the witness keeps a margin of {float(margin):.3g}")
+    stated = short_above(margin)
+    point = Box(tuple(witness), tuple(witness))
+    guarded = _float32_box(point) and survives_float32(
+        design.layers, point, design.violation, stated
+    )
+    text = tuple(vnnlib.decimal(value) for value in witness)
+    return _instance(design, "violated", stated, guarded, {"kind": "witness"}, text)
+
+
+def mlp_outputs(layers: Sequence[Layer], point: Sequence[Fraction]) -> list[Fraction]:
+    """The exact outputs of affine layers with ReLU in between, at a dyadic point."""
+    denominator = max(value.denominator for value in point)
+    if any(denominator % value.denominator for value in point):
+        raise ValueError("every coordinate must be a dyadic rational")
+    exponent = 1 - denominator.bit_length()
+    values = [v.numerator * (denominator // v.denominator) for v in point]
+    for position, (weight, bias) in enumerate(layers):
+        if position:
+            values = [max(v, 0) for v in values]
+        integers, scale = dyadic_integers(weight)
+        offsets, offset_scale = dyadic_integers(bias)
+        product = fmpz_mat(*weight.shape, integers) * fmpz_mat(len(values), 1, values)
+        common = min(exponent + scale, offset_scale)
+        lift, offset_lift = exponent + scale - common, offset_scale - common
+        values = [
+            (int(p) << lift) + (b << offset_lift)
+            for p, b in zip(product.entries(), offsets, strict=True)
+        ]
+        exponent = common
+    if exponent >= 0:
+        return [Fraction(v << exponent) for v in values]
+    return [Fraction(v, 1 << -exponent) for v in values]
+
+
+def dyadic_integers(array: np.ndarray) -> tuple[list[int], int]:
+    """A float32 array, flattened, as integers times one power of two (its exponent, <= 0)."""
+    mantissa, exponent = np.frexp(array.astype(np.float64).ravel())
+    # float32 has 24 significant bits: the mantissa times 2^24 is an integer
+    integers = (mantissa * 2.0**24).astype(np.int64)
+    lowest = integers & -integers
+    trailing = np.where(integers == 0, 0, np.frexp(np.maximum(lowest, 1).astype(float))[1] - 1)
+    integers >>= trailing
+    exponents = np.where(integers == 0, 0, exponent.astype(np.int64) - 24 + trailing)
+    common = min(int(exponents.min(initial=0)), 0)
+    shifts = exponents - common
+    if int(shifts.max(initial=0)) <= 62 - 24:
+        return (integers << shifts).tolist(), common
+    return [i << s for i, s in zip(integers.tolist(), shifts.tolist(), strict=True)], common
+
+
+def _float32_box(box: Box) -> bool:
+    return all(map(is_float32, (*box.lower, *box.upper)))
+
+
+def _instance(
+    design: Design,
+    answer: Answer,
+    margin: Fraction,
+    guarded: bool,
+    certificate: dict[str, str],
+    witness: tuple[str, ...] | None,
+) -> Instance:
+    onnx = mlp(design.layers)
+    question = vnnlib.write(design.box, design.violation).encode()
+    truth = Truth(
+        answer=answer,
+        margin=margin,
+        guard="float32" if guarded else "real",
+        family=design.family,
+        parameters=design.knobs.model_dump(mode="json"),
+        seed=design.seed,
+        twin="violated" if answer == "robust" else "robust",
+        onnx_sha256=sha256(onnx),
+        vnnlib_sha256=sha256(question),
+        certificate=certificate,
+        witness=witness,
+        facts=dict(design.facts),
+    )
+    return Instance(answer, onnx, question, truth)

@@ -1,0 +1,71 @@
+"""The truth of a question as it lies on disk: `truth/NAME.json`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from assay.errors import BadInput
+
+SCHEMA = 1
+Answer = Literal["robust", "violated"]
+Guard = Literal["float32", "real"]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The proven answer of a question, bound to the exact bytes of both files.
+
+    `margin` is a certified bound: the property's margin is at least this everywhere in the
+    region (robust, positive) or at most this at the witness (violated, not positive).
+    `facts` holds exact statements that siblings of this instance prove (for example the radius
+    below which the network is robust); the checker does not rely on it.
+    """
+
+    answer: Answer
+    margin: Fraction
+    guard: Guard
+    family: str
+    parameters: dict[str, Any]
+    seed: int
+    twin: str | None
+    onnx_sha256: str
+    vnnlib_sha256: str
+    certificate: dict[str, Any]
+    witness: tuple[str, ...] | None = None
+    violation_probability: dict[str, str] | None = None
+    facts: dict[str, str] = field(default_factory=dict)
+    schema: int = SCHEMA
+
+    def to_json(self) -> str:
+        document = asdict(self)
+        document["margin"] = str(self.margin)
+        for optional in ("witness", "violation_probability"):
+            if document[optional] is None:
+                del document[optional]
+        return json.dumps(document, indent=1, sort_keys=True) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, place: str) -> Truth:
+        """Read a truth; `place` names the file in error messages."""
+        try:
+            document = json.loads(text)
+            if not isinstance(document, dict):
+                raise BadInput(f"{place}: a truth must be a JSON object; rebuild the benchmark")
+            known = set(cls.__dataclass_fields__)
+            unknown = sorted(set(document) - known)
+            if unknown:
+                raise BadInput(f"{place}: unknown key {unknown[0]!r}; remove it")
+            document["margin"] = Fraction(document["margin"])
+            if document.get("witness") is not None:
+                document["witness"] = tuple(document["witness"])
+            truth = cls(**document)
+        except (ValueError, TypeError, KeyError, ZeroDivisionError) as error:
+            raise BadInput(f"{place}: not a readable truth ({error}); rebuild it") from None
+        if truth.schema != SCHEMA:
+            raise BadInput(f"{place}: schema {truth.schema} is not {SCHEMA}; rebuild it")
+        if truth.answer not in ("robust", "violated") or truth.guard not in ("float32", "real"):
+            raise BadInput(f"{place}: answer or guard is not a known word; rebuild it")
+        return truth
