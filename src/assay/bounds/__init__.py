@@ -1,0 +1,1 @@
+"""Sound bounds on networks over regions: linear programmes, multipliers and phase trees."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -90,6 +91,18 @@ def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None) -
         return Verdict("unsupported", reason=str(reason))
 
 
+def proven_margin(onnx: bytes, vnnlib_text: bytes, kind: str, arrays: bytes | None) -> Fraction:
+    """The margin that a robust certificate proves; raises Rejected or Unsupported if none."""
+    question = vnnlib.read(vnnlib_text)
+    return _rule(kind)(Claim(question, read_chain(reader.read(onnx)), arrays))
+
+
+def _rule(kind: str) -> Callable[[Claim], Fraction]:
+    if kind not in RULES:
+        raise Unsupported(f"no rule proves certificates of kind {kind!r}")
+    return RULES[kind]
+
+
 def _read_truth(data: bytes) -> dict[str, Any]:
     try:
         claim = json.loads(data)
@@ -131,12 +144,10 @@ def _check_robust(
 ) -> Fraction:
     if "witness" in claim:
         raise Rejected("a robust truth carries a witness")
-    kind = claim["certificate"]["kind"]
-    if kind not in RULES:
-        raise Unsupported(f"no rule proves certificates of kind {kind!r}")
+    rule = _rule(claim["certificate"]["kind"])
     claimed = rational(claim["margin"], "the margin")
     chain = read_chain(graph)
-    proved = RULES[kind](Claim(question, chain, arrays))
+    proved = rule(Claim(question, chain, arrays))
     if claimed <= 0 or proved < claimed:
         raise Rejected(
             f"the margin {claim['margin'][:60]} is claimed, {float_free(proved)} is proved"

@@ -63,10 +63,10 @@ def _carriers(network: Network) -> set[str] | None:
         if carriers.isdisjoint(node.inputs):
             continue
         leading = all(network.shapes[o][:1] == (1,) for o in node.outputs if o)
-        if node.op_type not in _RULES or not leading:
+        if node.op_type not in BATCH_RULES or not leading:
             return None
         try:
-            kept = _RULES[node.op_type](
+            kept = BATCH_RULES[node.op_type](
                 Call(network, node, tuple(name in carriers for name in node.inputs))
             )
         except AssayError:
@@ -163,7 +163,7 @@ def _pad(call: Call[bool]) -> bool:
     return _only_first(call) and pad_edges(call)[1][0] == (0, 0)
 
 
-_RULES: dict[str, Rule] = {
+BATCH_RULES: dict[str, Rule] = {
     **dict.fromkeys(
         ("Add", "Div", "Max", "Mean", "Min", "Mul", "PRelu", "Pow", "Sub", "Sum"), _broadcast
     ),

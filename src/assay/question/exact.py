@@ -16,10 +16,10 @@ import numpy as np
 from assay.errors import BadInput, Unsupported
 from assay.question.network import Network
 from assay.question.operators.call import Call, Operator, operator_place, walk
-from assay.question.operators.exact_elementwise import ELEMENTWISE, LARGEST_NUMBERS
+from assay.question.operators.exact_elementwise import ELEMENTWISE
 from assay.question.operators.exact_linear import LINEAR
 from assay.question.operators.exact_movement import MOVEMENT
-from assay.question.operators.rational import Rational
+from assay.question.operators.rational import Rational, manageable
 
 EXACT_OPERATORS: Mapping[str, Operator[Rational]] = ELEMENTWISE | LINEAR | MOVEMENT
 """Adding an operator is one function and one line in its family's table."""
@@ -79,7 +79,7 @@ def _guarded(operator: Operator[Rational]) -> Operator[Rational]:
 
     def run(call: Call[Rational]) -> Rational | tuple[Rational, ...]:
         bits = sum(x.bits for x in call.inputs if x is not None)
-        if bits * math.prod(call.output_shape()) > LARGEST_NUMBERS:
+        if not manageable(bits, math.prod(call.output_shape())):
             raise Unsupported(f"{call.place} needs integers too long for exact evaluation")
         try:
             return operator(call)

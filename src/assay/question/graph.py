@@ -54,7 +54,6 @@ class GraphBuilder:
         self._types: dict[str, TensorType] = {}
         self._constants: dict[str, np.ndarray] = {}
         self._nodes: list[onnx.NodeProto] = []
-        self._initializers: list[onnx.TensorProto] = []
         try:
             shape = checked_shape([int(d) for d in input_shape], "the input")
         except ShapeError as problem:
@@ -260,12 +259,13 @@ class GraphBuilder:
             )
         self._refuse_idle_nodes(output)
         nodes = [_renamed(node, output, OUTPUT) for node in self._nodes]
+        initializers = [_raw(name, array) for name, array in self._constants.items()]
         graph = helper.make_graph(
             nodes,
             "assay",
             [helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, self.shape(INPUT))],
             [helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, self.shape(output))],
-            self._initializers,
+            initializers,
         )
         model = helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
@@ -295,36 +295,32 @@ class GraphBuilder:
     ) -> str:
         """Add a node taking `operands`, then int64 `indices`, then float32 `weights`."""
         name = f"{op_type}_{len(self._nodes)}"
-        inputs = [
-            o if isinstance(o, str) else self._weight(f"{name}.{i}", o)
-            for i, o in enumerate(operands)
-        ]
+        added: dict[str, np.ndarray] = {}
+        inputs: list[str] = []
+        for i, operand in enumerate(operands):
+            if isinstance(operand, str):
+                inputs.append(operand)
+            else:
+                inputs.append(f"{name}.{i}")
+                added[inputs[-1]] = exact_float32(operand, f"graph builder: {inputs[-1]}")
         for label, value in (indices or {}).items():
             if value is not None:
-                inputs.append(self._initializer(f"{name}.{label}", np.asarray(value, np.int64)))
+                inputs.append(f"{name}.{label}")
+                added[inputs[-1]] = np.asarray(value, np.int64)
         for label, value in (weights or {}).items():
             if value is not None:
-                inputs.append(self._weight(f"{name}.{label}", value))
-        for tensor in inputs:
-            if tensor not in self._types:
-                raise BadInput(f"graph builder: {name}: unknown tensor {tensor!r}; add it first")
+                inputs.append(f"{name}.{label}")
+                added[inputs[-1]] = exact_float32(value, f"graph builder: {inputs[-1]}")
         node = helper.make_node(op_type, inputs, [name], name=name, **attributes)
+        types = {tensor: self._types[tensor] for tensor in inputs if tensor in self._types}
+        types |= {k: TensorType(v.dtype, v.shape) for k, v in added.items()}
         try:
-            self._types[name] = infer(node, self._types, self._constants, OPSET)[name]
+            types |= infer(node, types, added, OPSET)
         except ShapeError as problem:
             raise BadInput(f"graph builder: {name}: {problem}; fix its shapes") from None
+        self._types |= types
+        self._constants |= added
         self._nodes.append(node)
-        return name
-
-    def _weight(self, name: str, value: ArrayLike) -> str:
-        return self._initializer(name, exact_float32(value, f"graph builder: {name}"))
-
-    def _initializer(self, name: str, array: np.ndarray) -> str:
-        kind = helper.np_dtype_to_tensor_dtype(array.dtype)
-        raw = array.astype(array.dtype.newbyteorder("<")).tobytes()
-        self._initializers.append(helper.make_tensor(name, kind, array.shape, raw, raw=True))
-        self._types[name] = TensorType(array.dtype, array.shape)
-        self._constants[name] = array
         return name
 
 
@@ -340,6 +336,12 @@ def mlp(layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> bytes:
     for i, (weight, bias) in enumerate(layers):
         x = graph.gemm(x if i == 0 else graph.relu(x), weight, bias)
     return graph.build(x)
+
+
+def _raw(name: str, array: np.ndarray) -> onnx.TensorProto:
+    kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+    data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    return helper.make_tensor(name, kind, array.shape, data, raw=True)
 
 
 def _renamed(node: onnx.NodeProto, old: str, new: str) -> onnx.NodeProto:

@@ -228,7 +228,7 @@ class _Reader:
         attributes = read_attributes(proto, place)
         try:
             onnx.checker.check_node(proto, self.context)
-        except onnx.checker.ValidationError as error:
+        except (onnx.checker.ValidationError, UnicodeDecodeError) as error:
             reason = " ".join(str(error).split())[:160]
             raise BadInput(f"{place}: {reason}; export the model again") from None
         if not proto.output or not proto.output[0]:

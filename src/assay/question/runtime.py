@@ -64,7 +64,7 @@ class FloatRunner:
             apart = np.concatenate([self._call(self._single, point, 1) for point in probe])
         except BadInput:
             return None
-        scale = float(np.abs(apart).max())
+        scale = float(np.nan_to_num(np.abs(apart), posinf=0.0).max())
         close = np.allclose(together, apart, rtol=1e-3, atol=1e-3 * scale, equal_nan=True)
         return session if close else None
 

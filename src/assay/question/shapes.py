@@ -28,6 +28,14 @@ DATA_TYPES: dict[int, np.dtype[np.generic]] = {
 """The element types a network may hold: float32 values, and integers that steer shapes."""
 
 
+_ONNX_ERRORS = (
+    onnx.defs.SchemaError,
+    onnx.shape_inference.InferenceError,
+    onnx.checker.ValidationError,
+)
+_REARRANGING = ("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
+
+
 @dataclass(frozen=True)
 class TensorType:
     """Element type and static shape."""
@@ -65,9 +73,12 @@ def infer(
 
     `constants` holds the values of integer tensors (shapes, axes, pads), which decide shapes.
     """
+    present = [name for name in node.input if name]
+    missing = [name for name in present if name not in known]
+    if missing:
+        raise ShapeError(f"unknown tensor {missing[0]!r}")
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, "")
-        present = [name for name in node.input if name]
         inferred = onnx.shape_inference.infer_node_outputs(
             schema,
             node,
@@ -79,11 +90,14 @@ def infer(
             },
             opset_imports=[helper.make_opsetid("", opset)],
         )
-    except (onnx.defs.SchemaError, onnx.shape_inference.InferenceError) as error:
+    except (ValueError, RuntimeError, TypeError, KeyError, *_ONNX_ERRORS) as error:
         raise ShapeError(_one_line(error)) from None
-    except (ValueError, RuntimeError, TypeError, KeyError) as error:
-        raise ShapeError(_one_line(error)) from None
-    return {name: _from_proto(inferred.get(name), name) for name in node.output if name}
+    made = {name: _from_proto(inferred.get(name), name) for name in node.output if name}
+    # ONNX's inference believes a Reshape whatever it says.
+    if node.op_type in _REARRANGING and made[node.output[0]].size != known[node.input[0]].size:
+        shapes = [list(kind.shape) for kind in (known[node.input[0]], made[node.output[0]])]
+        raise ShapeError(f"cannot turn shape {shapes[0]} into {shapes[1]}")
+    return made
 
 
 def _to_proto(kind: TensorType) -> onnx.TypeProto:

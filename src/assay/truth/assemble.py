@@ -18,7 +18,6 @@ from assay.question.floaterror import Layer, survives_float32
 from assay.question.graph import mlp
 from assay.question.property import Violation
 from assay.question.region import Box
-from assay.truth.constructor import Knobs
 from assay.truth.dyadic import is_float32, short_above, short_below
 from assay.truth.instance import Instance, sha256
 from assay.truth.record import Answer, Truth
@@ -26,19 +25,37 @@ from assay.truth.record import Answer, Truth
 
 @dataclass(frozen=True)
 class Design:
-    """A question about an MLP before its truth is stated."""
+    """A question about an MLP before its truth is stated.
+
+    `onnx` is given when the network came as a file; otherwise it is written from the layers.
+    `prefix` tells apart the instances that one call of a constructor makes.
+    """
 
     family: str
-    knobs: Knobs
+    parameters: Mapping[str, object]
     seed: int
     layers: tuple[Layer, ...]
     box: Box
     violation: Violation
     facts: Mapping[str, str] = field(default_factory=dict)
+    onnx: bytes | None = None
+    prefix: str = ""
+
+    def network_bytes(self) -> bytes:
+        return mlp(self.layers) if self.onnx is None else self.onnx
+
+    def question_bytes(self) -> bytes:
+        return vnnlib.write(self.box, self.violation).encode()
 
 
-def robust_instance(design: Design, margin: Fraction) -> Instance:
-    """The robust side: `margin` is proved by the family, its structure is the certificate."""
+def robust_instance(
+    design: Design, margin: Fraction, *, kind: str | None = None, arrays: bytes | None = None
+) -> Instance:
+    """The robust side: `margin` is proved by the family.
+
+    The network's structure is the certificate, of the family's own kind, unless `kind` and
+    `arrays` say otherwise.
+    """
     if margin <= 0:
         raise CannotCertify(
             f"{design.family}: the exact margin {float(margin):.3g} is not positive"
@@ -47,7 +64,10 @@ def robust_instance(design: Design, margin: Fraction) -> Instance:
     guarded = _float32_box(design.box) and survives_float32(
         design.layers, design.box, design.violation, stated
     )
-    return _instance(design, "robust", stated, guarded, {"kind": design.family}, None)
+    certificate = {"kind": kind or design.family}
+    if arrays is not None:
+        certificate["arrays_sha256"] = sha256(arrays)
+    return _instance(design, "robust", stated, guarded, certificate, arrays=arrays)
 
 
 def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
@@ -63,7 +83,7 @@ def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
         design.layers, point, design.violation, stated
     )
     text = tuple(vnnlib.decimal(value) for value in witness)
-    return _instance(design, "violated", stated, guarded, {"kind": "witness"}, text)
+    return _instance(design, "violated", stated, guarded, {"kind": "witness"}, witness=text)
 
 
 def mlp_outputs(layers: Sequence[Layer], point: Sequence[Fraction]) -> list[Fraction]:
@@ -117,22 +137,23 @@ def _instance(
     margin: Fraction,
     guarded: bool,
     certificate: dict[str, str],
-    witness: tuple[str, ...] | None,
+    *,
+    witness: tuple[str, ...] | None = None,
+    arrays: bytes | None = None,
 ) -> Instance:
-    onnx = mlp(design.layers)
-    question = vnnlib.write(design.box, design.violation).encode()
+    onnx, question = design.network_bytes(), design.question_bytes()
     truth = Truth(
         answer=answer,
         margin=margin,
         guard="float32" if guarded else "real",
         family=design.family,
-        parameters=design.knobs.model_dump(mode="json"),
+        parameters=dict(design.parameters),
         seed=design.seed,
-        twin="violated" if answer == "robust" else "robust",
+        twin=design.prefix + ("violated" if answer == "robust" else "robust"),
         onnx_sha256=sha256(onnx),
         vnnlib_sha256=sha256(question),
         certificate=certificate,
         witness=witness,
         facts=dict(design.facts),
     )
-    return Instance(answer, onnx, question, truth)
+    return Instance(design.prefix + answer, onnx, question, truth, arrays)

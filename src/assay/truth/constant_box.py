@@ -116,7 +116,7 @@ def _attempt(knobs: ConstantBoxKnobs, seed: int, draw: Generator) -> list[Instan
     def design(layers: tuple[Layer, ...]) -> Design:
         return Design(
             FAMILY,
-            knobs,
+            knobs.model_dump(mode="json"),
             seed,
             layers,
             box,

@@ -97,7 +97,7 @@ def make(knobs: CornersKnobs, seed: int) -> list[Instance]:
     def design(thresholds: Sequence[Fraction]) -> Design:
         return Design(
             FAMILY,
-            knobs,
+            knobs.model_dump(mode="json"),
             seed,
             (hidden, _output_layer(drawn, thresholds, label)),
             box,

@@ -119,7 +119,7 @@ def make(knobs: MeapKnobs, seed: int) -> list[Instance]:
         layout = generator(FAMILY, knobs, seed, attempt=1)
         return Design(
             FAMILY,
-            knobs,
+            knobs.model_dump(mode="json"),
             seed,
             _network(layout, chosen, levels, label, knobs.classes),
             box,

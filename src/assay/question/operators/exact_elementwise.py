@@ -12,11 +12,8 @@ import numpy as np
 
 from assay.errors import BadInput, Unsupported
 from assay.question.operators.call import Call, Operator
-from assay.question.operators.rational import Rational, aligned, as_objects
+from assay.question.operators.rational import Rational, aligned, as_objects, manageable
 from assay.question.operators.selection import refuse_training
-
-LARGEST_NUMBERS = 2**32
-"""Bits; a tensor of integers above this is refused rather than computed."""
 
 
 def add(call: Call[Rational]) -> Rational:
@@ -75,7 +72,7 @@ def power(call: Call[Rational]) -> Rational:
     if any(e < 0 or e != int(e) for e in flat):
         raise Unsupported(f"{call.place} is not supported: its exponent is no natural number")
     highest = max(int(e) for e in flat)
-    if highest * base.bits * math.prod(call.output_shape()) > LARGEST_NUMBERS:
+    if not manageable(highest * base.bits, math.prod(call.output_shape())):
         raise Unsupported(f"{call.place} is not supported: its exponent {highest} is too large")
     powers = as_objects([int(e) for e in flat]).reshape(exponents.shape)
     numerators = base.numerators**powers * base.denominator ** (highest - powers)
@@ -142,7 +139,7 @@ def _inverse(call: Call[Rational], x: Rational) -> Rational:
     common = 1
     for n in set(flat):
         common = math.lcm(common, n)
-        if common.bit_length() * len(flat) > LARGEST_NUMBERS:
+        if not manageable(common.bit_length(), len(flat)):
             raise Unsupported(f"{call.place} is not supported: its denominators are too many")
     numerators = as_objects([common // n * x.denominator for n in flat])
     return Rational(numerators.reshape(x.shape), common)

@@ -17,6 +17,10 @@ from flint import fmpz_mat
 
 from assay.question.operators.call import Shape
 
+LONGEST_INTEGER = 2**18
+LARGEST_NUMBERS = 2**31
+"""Bits in one integer and in all of a tensor; beyond, evaluation is refused, not tried."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rational:
@@ -69,8 +73,7 @@ class Rational:
 
     def over(self, denominator: int) -> np.ndarray:
         """The numerators over a multiple of the own denominator."""
-        factor = denominator // self.denominator
-        return self.numerators if factor == 1 else self.numerators * factor
+        return self.like(self.numerators * (denominator // self.denominator)).numerators
 
     def times(self, factor: Fraction) -> Rational:
         if factor == 1:
@@ -96,6 +99,11 @@ def aligned(*tensors: Rational) -> tuple[list[np.ndarray], int]:
     """The numerators of all tensors over their least common denominator."""
     denominator = math.lcm(*(t.denominator for t in tensors))
     return [t.over(denominator) for t in tensors], denominator
+
+
+def manageable(bits: int, count: int) -> bool:
+    """Whether `count` integers of `bits` bits stay within the limits."""
+    return bits <= LONGEST_INTEGER and bits * count <= LARGEST_NUMBERS
 
 
 def as_objects(values: Sequence[int]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,9 @@ import numpy as np
 
 from assay.errors import BadInput, Unsupported
 from assay.question.operators.call import Call, Shape, T
+
+_LARGEST_PADDED = 2**24
+"""Elements of a padded input; strides can hide absurd padding from the output shape."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,9 @@ def read_window(call: Call[T], kernel: Shape | None = None) -> Window:
         n + b + a - span
         for n, b, a, span in zip(spatial, window.before, window.after, window.spans, strict=True)
     ]
+    plane = [r + span for r, span in zip(room, window.spans, strict=True)]
+    if math.prod((*call.input_shape(0)[:2], *plane)) > _LARGEST_PADDED:
+        raise Unsupported(f"{call.place} is not supported: its padding is too large")
     if call.attribute("ceil_mode", 0) and any(
         r % s for r, s in zip(room, window.strides, strict=True)
     ):

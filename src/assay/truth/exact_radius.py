@@ -1,0 +1,209 @@
+"""Exact radius: boxes just inside and just outside a ReLU network's minimal adversarial radius.
+
+Theorem. Let r* be the least l_inf distance from the centre to an input that some competitor
+class scores at least as high as the label (paper, A.1). A tree of ReLU phases, each leaf refuted
+by multipliers in exact arithmetic, proves r* > lower; an exact rational witness proves
+r* <= upper. The box of radius fraction * r* (rounded down, at most `lower`) is robust; that of
+radius (2 - fraction) * upper (rounded up) is violated by a witness inside it.
+One search serves all fractions: the tree of the largest is cut down for the smaller ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field
+
+from assay.bounds.nearest_violation import lowest_margin
+from assay.errors import BadInput, CannotCertify
+from assay.proof.arithmetic import Rejected
+from assay.proof.checker import proven_margin
+from assay.question.floaterror import Layer
+from assay.question.mlp_layers import mlp_layers
+from assay.question.network import load
+from assay.question.region import Box
+from assay.truth.assemble import Design, robust_instance, violated_instance
+from assay.truth.certified_radius import (
+    CertifiedRadius,
+    Solver,
+    Subject,
+    certified_radius,
+    proof_within,
+)
+from assay.truth.constructor import Constructor, Knobs
+from assay.truth.dyadic import as_written, nearest
+from assay.truth.instance import Instance
+from assay.truth.random_networks import random_layers, trained_layers
+from assay.truth.randomness import generator
+
+FAMILY = "exact_radius"
+Portion = Annotated[float, Field(gt=0, le=0.999999)]
+Width = Annotated[int, Field(ge=1, le=500)]
+
+
+class NetworkKnobs(Knobs):
+    """What decides the network alone, so that other knobs leave its bytes as they are."""
+
+    inputs: int = Field(50, ge=1, le=1000, description="number of inputs")
+    classes: int = Field(5, ge=2, le=100, description="number of classes")
+    hidden: tuple[Width, ...] = Field(
+        (20, 20), min_length=1, max_length=6, description="widths of the hidden layers"
+    )
+    weights: Literal["random", "trained"] = Field(
+        "random", description="random weights, or trained on clusters drawn from the seed"
+    )
+    centres: int = Field(
+        16, ge=1, le=10_000, description="random centres tried; the widest margin is asked about"
+    )
+
+
+class ExactRadiusKnobs(NetworkKnobs):
+    fractions: tuple[Portion, ...] = Field(
+        (0.9,), min_length=1, max_length=20, description="parts of the exact radius to ask about"
+    )
+    solver: Solver = Field(
+        "branch", description="what seeks the radius: our phase search, or a MILP by highs or scip"
+    )
+    nodes: int = Field(
+        20_000, ge=1, le=2_000_000, description="most nodes of the proof's trees, then refuse"
+    )
+
+
+def make(knobs: ExactRadiusKnobs, seed: int) -> list[Instance]:
+    chosen = {name: getattr(knobs, name) for name in NetworkKnobs.model_fields}
+    draw = generator(FAMILY, NetworkKnobs(**chosen), seed)
+    sizes = (knobs.inputs, *knobs.hidden, knobs.classes)
+    build = trained_layers if knobs.weights == "trained" else random_layers
+    layers, centre = build(draw, sizes, knobs.centres)
+    return _instances(layers, centre, None, knobs.model_dump(mode="json"), knobs, seed, draw)
+
+
+def from_onnx(
+    onnx: bytes,
+    place: str,
+    centre: Sequence[Fraction],
+    *,
+    fractions: Sequence[float] = (0.9,),
+    solver: Solver = "branch",
+    nodes: int = 20_000,
+    seed: int = 0,
+) -> list[Instance]:
+    """Certify a ReLU network that the user brings, around the class it gives the centre.
+
+    The centre is moved to multiples of 2^-20, so that box bounds are float32 numbers.
+    """
+    layers = mlp_layers(load(onnx, place))
+    inputs = layers[0][0].shape[1]
+    if len(centre) != inputs:
+        raise BadInput(f"{place} has {inputs} inputs but the centre has {len(centre)} numbers")
+    knobs = ExactRadiusKnobs(
+        inputs=inputs,
+        classes=len(layers[-1][1]),
+        hidden=tuple(len(bias) for _, bias in layers[:-1]),
+        weights="random",
+        centres=1,
+        fractions=tuple(fractions),
+        solver=solver,
+        nodes=nodes,
+    )
+    parameters = {**knobs.model_dump(mode="json"), "weights": "brought"}
+    moved = tuple(nearest(value, -20) for value in centre)
+    draw = generator(FAMILY, knobs, seed)
+    return _instances(layers, moved, onnx, parameters, knobs, seed, draw)
+
+
+def _instances(
+    layers: tuple[Layer, ...],
+    centre: tuple[Fraction, ...],
+    onnx: bytes | None,
+    parameters: Mapping[str, object],
+    knobs: ExactRadiusKnobs,
+    seed: int,
+    draw: Generator,
+) -> list[Instance]:
+    label = _label(layers, centre)
+    subject = Subject(layers, centre, label)
+    portions = [as_written(f) for f in knobs.fractions]
+    whole = certified_radius(
+        subject, max(portions), solver=knobs.solver, nodes=knobs.nodes, draw=draw, largest=4.0
+    )
+    shared = {
+        "radius_lower": str(whole.lower),
+        "radius_upper": str(whole.upper),
+        "leaves": str(whole.proof.leaves),
+    }
+    made: list[Instance] = []
+    for asked, portion in zip(knobs.fractions, portions, strict=True):
+        inner = min(whole.lower, _down(portion / max(portions) * whole.lower, whole.grid))
+        outer = _up((2 - portion) * whole.upper, whole.grid)
+        if inner <= 0:
+            raise BadInput(f"exact_radius: fraction {asked} leaves a box without inside; raise it")
+
+        def design(radius: Fraction, asked: float = asked) -> Design:
+            own = {k: v for k, v in parameters.items() if k != "fractions"}
+            return Design(
+                FAMILY,
+                {**own, "fraction": asked},
+                seed,
+                layers,
+                Box.around(centre, radius),
+                subject.violation,
+                {**shared, "epsilon": str(radius)},
+                onnx,
+                prefix=f"f{asked:g}-" if len(portions) > 1 else "",
+            )
+
+        made.append(_robust(subject, whole, design(inner), inner))
+        made.append(violated_instance(design(outer), _deep_witness(subject, whole, outer, draw)))
+    return made
+
+
+def _label(layers: tuple[Layer, ...], centre: tuple[Fraction, ...]) -> int:
+    network = Subject(layers, centre, 0).network()
+    point = np.array([[float(c) for c in centre]])
+    return int(network.preactivations(point)[-1][0].argmax())
+
+
+def _robust(subject: Subject, whole: CertifiedRadius, design: Design, radius: Fraction) -> Instance:
+    arrays = proof_within(subject, whole, radius).packed()
+    try:
+        margin = proven_margin(design.network_bytes(), design.question_bytes(), "relu_tree", arrays)
+    except Rejected as reason:
+        raise CannotCertify(f"exact_radius: the proof does not hold exactly: {reason}") from None
+    return robust_instance(design, margin, kind="relu_tree", arrays=arrays)
+
+
+def _deep_witness(
+    subject: Subject, whole: CertifiedRadius, radius: Fraction, draw: Generator
+) -> tuple[Fraction, ...]:
+    """The most violating input that a short search inside the larger box meets, on the grid."""
+    box = subject.box(radius)
+    start = np.array([float(v) for v in whole.witness])
+    starts = np.vstack([start, draw.uniform(*box, size=(31, len(start)))])
+    _, point = lowest_margin(subject.network(), subject.label, starts, box, steps=60)
+    snapped = tuple(round(Fraction(float(v)) / whole.grid) * whole.grid for v in point)
+    inside = Box.around(subject.centre, radius).contains(snapped)
+    deeper = inside and subject.margin(snapped) < subject.margin(whole.witness)
+    return snapped if deeper else whole.witness
+
+
+def _down(value: Fraction, grid: Fraction) -> Fraction:
+    return (value / grid).__floor__() * grid
+
+
+def _up(value: Fraction, grid: Fraction) -> Fraction:
+    return -_down(-value, grid)
+
+
+CONSTRUCTOR = Constructor(
+    name=FAMILY,
+    summary="boxes just inside and just outside a ReLU network's exact adversarial radius",
+    theorem="A tree of ReLU phases with exact multipliers proves the box below the radius robust; "
+    "an exact witness just above it violates.",
+    knobs=ExactRadiusKnobs,
+    make=make,
+)
