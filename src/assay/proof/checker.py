@@ -14,7 +14,7 @@ from typing import Any, Literal
 from assay.proof import reader, vnnlib
 from assay.proof.arithmetic import Rejected, Unsupported, Vector, decimal, is_float32, rational
 from assay.proof.chain import Chain, read_chain
-from assay.proof.claim import Claim
+from assay.proof.claim import Claim, Proof
 from assay.proof.evaluate import evaluate
 from assay.proof.guard import survives_float32
 from assay.proof.interval import Interval
@@ -94,10 +94,10 @@ def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None) -
 def proven_margin(onnx: bytes, vnnlib_text: bytes, kind: str, arrays: bytes | None) -> Fraction:
     """The margin that a robust certificate proves; raises Rejected or Unsupported if none."""
     question = vnnlib.read(vnnlib_text)
-    return _rule(kind)(Claim(question, read_chain(reader.read(onnx)), arrays))
+    return _rule(kind)(Claim(question, read_chain(reader.read(onnx)), arrays)).margin
 
 
-def _rule(kind: str) -> Callable[[Claim], Fraction]:
+def _rule(kind: str) -> Callable[[Claim], Proof]:
     if kind not in RULES:
         raise Unsupported(f"no rule proves certificates of kind {kind!r}")
     return RULES[kind]
@@ -147,13 +147,14 @@ def _check_robust(
     rule = _rule(claim["certificate"]["kind"])
     claimed = rational(claim["margin"], "the margin")
     chain = read_chain(graph)
-    proved = rule(Claim(question, chain, arrays))
+    proof = rule(Claim(question, chain, arrays))
+    proved = proof.margin
     if claimed <= 0 or proved < claimed:
         raise Rejected(
             f"the margin {claim['margin'][:60]} is claimed, {float_free(proved)} is proved"
         )
     box = Interval.of(question.lower, question.upper)
-    _check_guard(claim, chain, question, box, proved)
+    _check_guard(claim, chain, question, box, proof)
     return proved
 
 
@@ -177,16 +178,16 @@ def _check_violated(claim: dict[str, Any], graph: Graph, question: Question) -> 
             f"the witness has margin {float_free(found)}, which is no violation as claimed"
         )
     if claim["guard"] == "float32":
-        _check_guard(claim, read_chain(graph), question, Interval(vector, vector), found)
+        _check_guard(claim, read_chain(graph), question, Interval(vector, vector), Proof(found))
         if not all(map(is_float32, point)):
             raise Rejected("the guard is float32 but the witness is not a float32 point")
     return found
 
 
 def _check_guard(
-    claim: dict[str, Any], chain: Chain, question: Question, box: Interval, margin: Fraction
+    claim: dict[str, Any], chain: Chain, question: Question, box: Interval, proof: Proof
 ) -> None:
-    if claim["guard"] == "float32" and not survives_float32(chain, question, box, margin):
+    if claim["guard"] == "float32" and not survives_float32(chain, question, box, proof):
         raise Rejected("the guard float32 does not hold: rounding could change the answer")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
 
@@ -12,6 +12,18 @@ from assay.proof.chain import Chain
 from assay.proof.interval import Interval
 from assay.proof.kernel import Objective
 from assay.proof.vnnlib import Question
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A lower bound of the margin over the box, and intervals proved on the way.
+
+    `bounds` maps a layer to intervals of its pre-activations that are better than plain interval
+    arithmetic; the guard uses them.
+    """
+
+    margin: Fraction
+    bounds: dict[int, Interval] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,19 @@ from flint import fmpz_mat
 
 from assay.proof.arithmetic import Unsupported, column, entries, is_float32
 from assay.proof.chain import Affine, Chain
+from assay.proof.claim import Proof
 from assay.proof.interval import Interval, preactivations
 from assay.proof.vnnlib import Question
 
 _UNIT = 180
 
 
-def survives_float32(chain: Chain, question: Question, box: Interval, margin: Fraction) -> bool:
+def survives_float32(chain: Chain, question: Question, box: Interval, proof: Proof) -> bool:
     """Whether float32 gives the answer of a real margin of this size everywhere on `box`."""
     corners = box.lower.fractions() + box.upper.fractions()
     if not all(layer.single for layer in chain.layers) or not all(map(is_float32, corners)):
         return False
-    errors = output_errors(chain, box)
+    errors = output_errors(chain, box, proof.bounds)
     slack = max(
         sum((abs(c) * errors[i] for i, c in inequality.coefficients), start=Fraction(0))
         for disjunct in question.disjuncts
@@ -38,12 +39,12 @@ def survives_float32(chain: Chain, question: Question, box: Interval, margin: Fr
         for disjunct in question.disjuncts
         for inequality in disjunct
     )
-    return exact_compare and abs(margin) > slack
+    return exact_compare and abs(proof.margin) > slack
 
 
-def output_errors(chain: Chain, box: Interval) -> list[Fraction]:
+def output_errors(chain: Chain, box: Interval, known: dict[int, Interval]) -> list[Fraction]:
     """A bound of each output's float32 error over a box of float32 inputs."""
-    bounds = preactivations(chain, box)
+    bounds = preactivations(chain, box, known)
     ends = zip(box.lower.numerators, box.upper.numerators, strict=True)
     size = [_ceil(max(abs(a), abs(b)), box.denominator) for a, b in ends]
     error = [0] * len(size)

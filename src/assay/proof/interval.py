@@ -44,10 +44,13 @@ def through(layer: Affine, box: Interval) -> Interval:
     )
 
 
-def preactivations(chain: Chain, box: Interval) -> list[Interval]:
-    """Bounds of every affine layer's result, the outputs last."""
+def preactivations(
+    chain: Chain, box: Interval, known: dict[int, Interval] | None = None
+) -> list[Interval]:
+    """Bounds of every affine layer's result, the outputs last; `known` ones replace intervals."""
     bounds = []
-    for layer in chain.layers:
-        bounds.append(through(layer, box))
+    for index, layer in enumerate(chain.layers):
+        proved = (known or {}).get(index)
+        bounds.append(through(layer, box) if proved is None else proved)
         box = Interval(relu(bounds[-1].lower), relu(bounds[-1].upper))
     return bounds

@@ -19,7 +19,7 @@ checker that rounds the exact formula up to multiples of 2^-160 never gets more 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -37,8 +37,14 @@ _TINY = 2.0**-149
 _ULP = 2.0**-52
 
 
-def output_error(layers: Sequence[Layer], box: Box) -> list[Fraction]:
-    """A bound of each output's float32 error on the float32 points of `box`."""
+def output_error(
+    layers: Sequence[Layer], box: Box, tops: Mapping[int, Sequence[Fraction]] | None = None
+) -> list[Fraction]:
+    """A bound of each output's float32 error on the float32 points of `box`.
+
+    `tops` gives upper bounds of a hidden layer's pre-activations that are proved to hold on the
+    box, where they are better than interval bounds.
+    """
     low = np.array([_float_below(v) for v in box.lower])
     high = np.array([-_float_below(-v) for v in box.upper])
     size = np.maximum(np.abs(low), np.abs(high))
@@ -50,6 +56,10 @@ def output_error(layers: Sequence[Layer], box: Box) -> list[Fraction]:
             low, high = _affine_range(matrix, offset, low, high)
             if position == len(layers) - 1:
                 break
+            if tops is not None and position in tops:
+                proved = np.array([-_float_below(-top) for top in tops[position]])
+                high = np.minimum(high, proved)
+                low = np.minimum(low, high)
             error = np.where(np.nextafter(high + error, np.inf) <= 0, 0.0, error)
             low, high = np.maximum(low, 0), np.maximum(high, 0)
             size = high
@@ -59,11 +69,15 @@ def output_error(layers: Sequence[Layer], box: Box) -> list[Fraction]:
 
 
 def survives_float32(
-    layers: Sequence[Layer], box: Box, violation: Violation, margin: Fraction
+    layers: Sequence[Layer],
+    box: Box,
+    violation: Violation,
+    margin: Fraction,
+    tops: Mapping[int, Sequence[Fraction]] | None = None,
 ) -> bool:
     """Whether float32 gives the same answer on all of `box` as a real margin of this size."""
     try:
-        error = output_error(layers, box)
+        error = output_error(layers, box, tops)
     except OverflowError:
         return False
     slack = max(

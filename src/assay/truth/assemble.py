@@ -28,6 +28,7 @@ class Design:
     """A question about an MLP before its truth is stated.
 
     `onnx` is given when the network came as a file; otherwise it is written from the layers.
+    `tops` gives upper bounds of hidden pre-activations that the checker's rule proves as well.
     `prefix` tells apart the instances that one call of a constructor makes.
     """
 
@@ -38,6 +39,7 @@ class Design:
     box: Box
     violation: Violation
     facts: Mapping[str, str] = field(default_factory=dict)
+    tops: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)
     onnx: bytes | None = None
     prefix: str = ""
 
@@ -62,7 +64,7 @@ def robust_instance(
         )
     stated = short_below(margin)
     guarded = _float32_box(design.box) and survives_float32(
-        design.layers, design.box, design.violation, stated
+        design.layers, design.box, design.violation, stated, design.tops
     )
     certificate = {"kind": kind or design.family}
     if arrays is not None:

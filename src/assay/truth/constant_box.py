@@ -15,7 +15,7 @@ wide set of activations at their entrance, and lose everything over the depth.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
@@ -113,7 +113,11 @@ def _attempt(knobs: ConstantBoxKnobs, seed: int, draw: Generator) -> list[Instan
     if leak is None:
         return None
 
-    def design(layers: tuple[Layer, ...]) -> Design:
+    shut = {len(front.before): [side.peak + side.bias for side in front.sides]}
+
+    def design(
+        layers: tuple[Layer, ...], tops: Mapping[int, Sequence[Fraction]] | None = None
+    ) -> Design:
         return Design(
             FAMILY,
             knobs.model_dump(mode="json"),
@@ -122,10 +126,11 @@ def _attempt(knobs: ConstantBoxKnobs, seed: int, draw: Generator) -> list[Instan
             box,
             Violation.misclassification(label, knobs.classes),
             {"epsilon": str(epsilon)},
+            tops or {},
         )
 
     return [
-        robust_instance(design((*front.layers(), *after)), margin),
+        robust_instance(design((*front.layers(), *after), shut), margin),
         violated_instance(design((*front.layers(leak), *after)), leak[1].corner),
     ]
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.random import Generator
 from pydantic import Field
 
-from assay.errors import BadInput
+from assay.errors import BadInput, CannotCertify
 from assay.question.floaterror import Layer
 from assay.question.property import Violation
 from assay.question.region import Box
@@ -55,7 +55,15 @@ class CornersKnobs(Knobs):
     window: int | None = Field(
         None, ge=1, le=20, description="consecutive active coordinates a hinge uses; null: all"
     )
-    gamma: float = Field(0.01, gt=0, le=1e9, description="certified margin, at least")
+    gamma: float | None = Field(
+        None, gt=0, le=1e9, description="certified margin, at least; null: by gamma_share"
+    )
+    gamma_share: float = Field(
+        0.02,
+        ge=1e-6,
+        le=10,
+        description="certified margin over the steepest climb from the centre to a corner",
+    )
 
 
 @dataclass(frozen=True)
@@ -90,9 +98,14 @@ def make(knobs: CornersKnobs, seed: int) -> list[Instance]:
     )
     sums, corners = corner_maxima(lifted, drawn.weights, ends[0], ends[1])
     maxima = [total * drawn.unit for total in sums]
-    gamma = as_written(knobs.gamma)
-    betas = [float32_at_least(maximum + gamma) for maximum in maxima]
     hidden = _hidden_layer(knobs.inputs, drawn)
+    nominal = mlp_outputs(
+        (hidden, _output_layer(drawn, [Fraction(0)] * len(maxima), label)), middle
+    )
+    del nominal[label]
+    climbs = [maximum - value for maximum, value in zip(maxima, nominal, strict=True)]
+    gamma = _margin(knobs, climbs)
+    betas = [float32_at_least(maximum + gamma) for maximum in maxima]
 
     def design(thresholds: Sequence[Fraction]) -> Design:
         return Design(
@@ -105,11 +118,6 @@ def make(knobs: CornersKnobs, seed: int) -> list[Instance]:
             {"epsilon": str(epsilon), "hinge_l1_max": str(_largest_l1(drawn))},
         )
 
-    robust = design(betas)
-    outputs = mlp_outputs(robust.layers, middle)
-    del outputs[label]
-    # How far each competitor climbs from the centre to its best corner.
-    climbs = [m - b - f for m, b, f in zip(maxima, betas, outputs, strict=True)]
     steep = max(range(len(climbs)), key=climbs.__getitem__)
     lowered = list(betas)
     # The twin keeps the centre right wherever the climb allows it.
@@ -119,9 +127,18 @@ def make(knobs: CornersKnobs, seed: int) -> list[Instance]:
     for position, high in zip(drawn.active, corners[steep], strict=True):
         witness[position] = (box.upper if high else box.lower)[position]
     return [
-        robust_instance(robust, min(b - m for b, m in zip(betas, maxima, strict=True))),
+        robust_instance(design(betas), min(b - m for b, m in zip(betas, maxima, strict=True))),
         violated_instance(design(lowered), witness),
     ]
+
+
+def _margin(knobs: CornersKnobs, climbs: Sequence[Fraction]) -> Fraction:
+    """The margin asked for; `climbs` is how far each competitor rises to its best corner."""
+    if knobs.gamma is not None:
+        return as_written(knobs.gamma)
+    if max(climbs) <= 0:
+        raise CannotCertify("corners: no competitor rises above its value at the centre")
+    return as_written(knobs.gamma_share) * max(climbs)
 
 
 def _refuse(knobs: CornersKnobs) -> None:

@@ -153,7 +153,7 @@ def _instances(
                 Box.around(centre, radius),
                 subject.violation,
                 {**shared, "epsilon": str(radius)},
-                onnx,
+                onnx=onnx,
                 prefix=f"f{asked:g}-" if len(portions) > 1 else "",
             )
 

@@ -1,18 +1,17 @@
 """One proof a file; `RULES` maps a certificate's kind to the function that checks it.
 
-A rule takes a `Claim` and returns a proven lower bound of the margin over the whole box, or
+A rule takes a `Claim` and returns a `Proof`: a lower bound of the margin over the whole box. It
 raises Rejected (the proof fails, with the place) or Unsupported (not the structure it knows).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
-from assay.proof.claim import Claim
+from assay.proof.claim import Claim, Proof
 from assay.proof.rules import constant_box, corners, meap, relu_tree
 
-RULES: dict[str, Callable[[Claim], Fraction]] = {
+RULES: dict[str, Callable[[Claim], Proof]] = {
     "constant_box": constant_box.prove,
     "corners": corners.prove,
     "meap": meap.prove,

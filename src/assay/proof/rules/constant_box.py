@@ -11,33 +11,38 @@ from __future__ import annotations
 from fractions import Fraction
 
 from assay.proof.arithmetic import Rejected, Vector
-from assay.proof.claim import Claim
+from assay.proof.claim import Claim, Proof
 from assay.proof.corner_maximum import corner_maxima
-from assay.proof.interval import through
+from assay.proof.interval import Interval, through
 
 
-def prove(claim: Claim) -> Fraction:
+def prove(claim: Claim) -> Proof:
     claim.without_arrays()
-    dead = _dead_layer(claim)
+    dead, bounds = _dead_layer(claim)
     zero = Vector((0,) * claim.chain.layers[dead].units, 1)
     outputs = claim.chain.outputs(zero, start=dead + 1)
-    return claim.question.margin(outputs.fractions())
+    return Proof(claim.question.margin(outputs.fractions()), {dead: bounds})
 
 
-def _dead_layer(claim: Claim) -> int:
+def _dead_layer(claim: Claim) -> tuple[int, Interval]:
+    """The layer that is zero on the whole box, and intervals that prove it."""
     hidden = claim.chain.hidden
     if not hidden:
         raise Rejected("a network without hidden layers is not constant on the box")
-    if max(through(hidden[0], claim.box).upper.numerators) <= 0:
-        return 0
+    first = through(hidden[0], claim.box)
+    if max(first.upper.numerators) <= 0:
+        return 0, first
     if len(hidden) < 2:
         raise Rejected("some unit of the only hidden layer is not dead on the box")
+    highest = []
     for unit, row in enumerate(hidden[1].rows):
         hinges = [j for j, weight in enumerate(row) if weight]
         weights = [row[j] for j in hinges]
         if min(weights, default=0) < 0:
             raise Rejected(f"gate {unit} of the second hidden layer is not convex")
-        (highest,) = corner_maxima(hidden[0], hinges, [weights], claim.box)
-        if highest + hidden[1].bias[unit] > 0:
+        (maximum,) = corner_maxima(hidden[0], hinges, [weights], claim.box)
+        highest.append((maximum + hidden[1].bias[unit]) / hidden[1].denominator)
+        if highest[-1] > 0:
             raise Rejected(f"gate {unit} of the second hidden layer opens inside the box")
-    return 1
+    lowest = tuple(Fraction(b, hidden[1].denominator) for b in hidden[1].bias)
+    return 1, Interval.of(lowest, tuple(highest))

@@ -6,14 +6,12 @@ excess is a constant plus a convex function, whose exact maximum `corner_maximum
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from assay.proof.arithmetic import Rejected, Unsupported
-from assay.proof.claim import Claim
+from assay.proof.claim import Claim, Proof
 from assay.proof.corner_maximum import corner_maxima
 
 
-def prove(claim: Claim) -> Fraction:
+def prove(claim: Claim) -> Proof:
     claim.without_arrays()
     if len(claim.chain.hidden) != 1:
         raise Unsupported("a corners certificate is for networks with one hidden layer")
@@ -28,7 +26,9 @@ def prove(claim: Claim) -> Fraction:
             )
         weights.append(row)
     highest = corner_maxima(layer, list(range(layer.units)), weights, claim.box)
-    return min(
-        objective.constant - maximum / objective.coefficients.denominator
-        for objective, maximum in zip(objectives, highest, strict=True)
+    return Proof(
+        min(
+            objective.constant - maximum / objective.coefficients.denominator
+            for objective, maximum in zip(objectives, highest, strict=True)
+        )
     )

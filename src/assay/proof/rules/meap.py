@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from assay.proof.arithmetic import Rejected, Unsupported
 from assay.proof.chain import Affine
-from assay.proof.claim import Claim
+from assay.proof.claim import Claim, Proof
 from assay.proof.interval import Interval
 
 Signed = list[tuple[int, int]]
@@ -57,7 +57,7 @@ class _Terms:
         return result + [(sign, term) for term, sign in left.items()]
 
 
-def prove(claim: Claim) -> Fraction:
+def prove(claim: Claim) -> Proof:
     claim.without_arrays()
     hidden = claim.chain.hidden
     if len(hidden) < 2:
@@ -75,9 +75,11 @@ def prove(claim: Claim) -> Fraction:
         weight = Fraction(scale, objective.coefficients.denominator)
         outputs.append((weight, [term for _, term in signed], objective.constant))
     least = _least(terms, hidden[0], claim.box)
-    return min(
-        constant + weight * sum((least[term] for term in chosen), start=Fraction(0))
-        for weight, chosen, constant in outputs
+    return Proof(
+        min(
+            constant + weight * sum((least[term] for term in chosen), start=Fraction(0))
+            for weight, chosen, constant in outputs
+        )
     )
 
 

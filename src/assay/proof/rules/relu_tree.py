@@ -22,7 +22,7 @@ from fractions import Fraction
 from sys import byteorder
 
 from assay.proof.arithmetic import Rejected, Vector, floor_dyadic
-from assay.proof.claim import Claim
+from assay.proof.claim import Claim, Proof
 from assay.proof.interval import Interval, preactivations
 from assay.proof.kernel import Multipliers, Objective, Phases, Relaxation
 
@@ -62,7 +62,7 @@ class _Words:
         return self._next == len(self._words)
 
 
-def prove(claim: Claim) -> Fraction:
+def prove(claim: Claim) -> Proof:
     if claim.arrays is None:
         raise Rejected("a relu_tree certificate needs its arrays")
     words = _Words(claim.arrays)
@@ -87,7 +87,7 @@ def prove(claim: Claim) -> Fraction:
         raise Rejected("the certificate's arrays hold more than the trees need")
     if margin is None:
         raise Rejected("no leaf of the certificate speaks of any input")
-    return margin
+    return Proof(margin, dict(enumerate(relaxation.bounds)))
 
 
 def _tightened(claim: Claim, words: _Words) -> Relaxation:
