@@ -67,7 +67,7 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     shown = assay_command("--help")
     assert time.monotonic() - begun < 2
     assert shown.returncode == 0
-    for command in ("build", "check", "families", "suites"):
+    for command in ("build", "certify", "check", "families", "suites"):
         assert command in shown.stdout
         assert "Example" in assay_command(command, "--help").stdout
     probe = "import sys, assay.cli.main; print({'numpy', 'onnx', 'pydantic'} & set(sys.modules))"
@@ -115,7 +115,7 @@ def test_check_names_what_is_rejected(bench: Path) -> None:
     checked = assay_command("check", bench)
     assert checked.returncode == 1
     printed = checked.stdout.replace("\n", "")
-    assert f"rejected: {truth}: the margin 1000 is claimed" in printed
+    assert f"rejected: {truth}: the margin 1000.000000000000 is claimed" in printed
     assert "2 verified, 2 rejected." in checked.stdout
 
 

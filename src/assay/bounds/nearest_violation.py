@@ -16,10 +16,11 @@ from assay.bounds.relu_network import Floats, ReluNetwork
 
 @dataclass(frozen=True)
 class NearViolation:
-    """`point` is on or just beyond the boundary; `radius` is its l_inf distance in the cell LP."""
+    """`point` is on or just beyond the boundary, at distance `radius`, in the cell of `cell`."""
 
     radius: float
     point: Floats
+    cell: Floats
 
 
 def lowest_margin(
@@ -67,9 +68,9 @@ def nearest_violation(
 
 def polished(network: ReluNetwork, centre: Floats, label: int, point: Floats) -> NearViolation:
     """Walk from cell to cell, each time to the cell's violating input nearest to the centre."""
-    best = NearViolation(float(np.abs(point - centre).max()), point)
+    best = NearViolation(float(np.abs(point - centre).max()), point, point)
     for _ in range(40):
-        moved = _nearest_in_cell(network, centre, label, point)
+        moved = nearest_in_cell(network, centre, label, point)
         if moved is None or moved.radius >= best.radius * (1 - 1e-12):
             break
         best = moved
@@ -78,9 +79,10 @@ def polished(network: ReluNetwork, centre: Floats, label: int, point: Floats) ->
     return best
 
 
-def _nearest_in_cell(
-    network: ReluNetwork, centre: Floats, label: int, point: Floats
+def nearest_in_cell(
+    network: ReluNetwork, centre: Floats, label: int, point: Floats, depth: float = 0.0
 ) -> NearViolation | None:
+    """The input nearest to the centre, in the ReLU cell of `point`, with margin <= -depth."""
     size = len(centre)
     slope, offset = np.eye(size), np.zeros(size)
     left, right = [], []
@@ -100,7 +102,7 @@ def _nearest_in_cell(
     pull = network.weights[-1][label] - network.weights[-1][rival]
     left.append((pull @ slope)[None])
     constant = pull @ offset + network.biases[-1][label] - network.biases[-1][rival]
-    right.append(np.array([-constant]))
+    right.append(np.array([-constant - depth]))
     cell = np.vstack(left)
     ball = np.hstack([np.vstack([np.eye(size), -np.eye(size)]), -np.ones((2 * size, 1))])
     result = linprog(
@@ -112,4 +114,4 @@ def _nearest_in_cell(
     )
     if result.status != 0:
         return None
-    return NearViolation(float(result.x[-1]), np.asarray(result.x[:-1]))
+    return NearViolation(float(result.x[-1]), np.asarray(result.x[:-1]), point)

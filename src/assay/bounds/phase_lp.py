@@ -14,6 +14,7 @@ import numpy as np
 
 from assay.bounds.multipliers import Objective
 from assay.bounds.relu_network import Bounds, Floats, ReluNetwork
+from assay.errors import CannotCertify
 
 Phases = dict[int, int]
 _INFINITY = float("inf")
@@ -95,7 +96,7 @@ class PhaseLp:
             lower.append(-_INFINITY)
             upper.append(float(-slope * low) if low < 0 < high else _INFINITY)
         sizes = [len(c) for c in columns]
-        self._highs.addRows(
+        status = self._highs.addRows(
             len(columns),
             np.array(lower),
             np.array(upper),
@@ -104,6 +105,10 @@ class PhaseLp:
             np.concatenate(columns).astype(np.int32),
             np.concatenate(values),
         )
+        if status == highspy.HighsStatus.kError:
+            raise CannotCertify(
+                "the network's weights or biases are too large for a linear programme; scale them"
+            )
 
     def minimise(self, objective: Objective) -> None:
         """Set the objective, which speaks of the last layer of this relaxation."""

@@ -27,6 +27,10 @@ class BudgetSpent(Exception):
     """The tree needs more nodes than it was given."""
 
 
+class LeafUndecided(Exception):
+    """All phases of a leaf are fixed, and float64 neither refutes it nor meets a violation."""
+
+
 @dataclass(frozen=True)
 class Tightening:
     """Multipliers that improve one end of one unit's interval (side 0 lower, 1 upper)."""
@@ -133,7 +137,7 @@ class TreeSearch:
             split = _widest(programme, result, phases)
             if split is None:
                 if bound <= 0:
-                    raise BudgetSpent
+                    raise LeafUndecided
                 nodes.append(TreeNode(LEAF, multipliers))
                 continue
             nodes.append(TreeNode(split, multipliers))

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import build, check, families, suites
+from assay.cli import build, certify, check, families, suites
 from assay.errors import AssayError, CannotCertify
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 app.command(name="build")(build.build)
 app.command(name="check")(check.check)
+app.command(name="certify")(certify.certify)
 app.command(name="families")(families.families)
 app.command(name="suites")(suites.suites)
 

@@ -12,18 +12,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.proof import reader, vnnlib
-from assay.proof.arithmetic import Rejected, Unsupported, Vector, decimal, is_float32, rational
+from assay.proof.arithmetic import Rejected, Unsupported, Vector, decimal, rational
 from assay.proof.chain import Chain, read_chain
 from assay.proof.claim import Claim, Proof
-from assay.proof.evaluate import evaluate
-from assay.proof.guard import survives_float32
+from assay.proof.guard import check_float32
 from assay.proof.interval import Interval
-from assay.proof.reader import Graph
 from assay.proof.rules import RULES
 from assay.proof.vnnlib import Question
 
 _SCHEMA = 1
-_REQUIRED: dict[str, type | tuple[type, ...]] = {
+_KEYS: dict[str, type | tuple[type, ...]] = {
     "schema": int,
     "answer": str,
     "margin": str,
@@ -35,13 +33,16 @@ _REQUIRED: dict[str, type | tuple[type, ...]] = {
     "onnx_sha256": str,
     "vnnlib_sha256": str,
     "certificate": dict,
+    "witness": list,
+    "facts": dict,
 }
-_OPTIONAL: dict[str, type | tuple[type, ...]] = {"witness": list, "facts": dict}
+_OPTIONAL = ("witness", "facts")
+_MOST_BYTES = 1 << 25
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`margin` is what was proved, which may be better than what was claimed."""
+    """`margin` is the claimed one: the proof reaches it or does better."""
 
     status: Literal["verified", "rejected", "unsupported"]
     answer: str | None = None
@@ -74,16 +75,9 @@ def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None) -
     try:
         claim = _read_truth(truth)
         _check_digests(claim, onnx, vnnlib_text, arrays)
-        question = vnnlib.read(vnnlib_text)
-        graph = reader.read(onnx)
-        if prod(graph.input_shape) != len(question.lower):
-            raise Rejected("the network and the VNN-LIB file differ in the number of inputs")
-        if prod(graph.output_shape) != question.outputs:
-            raise Rejected("the network and the VNN-LIB file differ in the number of outputs")
-        if claim["answer"] == "robust":
-            margin = _check_robust(claim, graph, question, arrays)
-        else:
-            margin = _check_violated(claim, graph, question)
+        question, chain = _read_question(onnx, vnnlib_text)
+        decide = _check_robust if claim["answer"] == "robust" else _check_violated
+        margin = decide(claim, Claim(question, chain, arrays))
         return Verdict("verified", claim["answer"], margin, claim["guard"])
     except Rejected as reason:
         return Verdict("rejected", reason=str(reason))
@@ -93,38 +87,61 @@ def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None) -
 
 def proven_margin(onnx: bytes, vnnlib_text: bytes, kind: str, arrays: bytes | None) -> Fraction:
     """The margin that a robust certificate proves; raises Rejected or Unsupported if none."""
+    return _rule(kind)(Claim(*_read_question(onnx, vnnlib_text), arrays)).margin
+
+
+def _read_question(onnx: bytes, vnnlib_text: bytes) -> tuple[Question, Chain]:
     question = vnnlib.read(vnnlib_text)
-    return _rule(kind)(Claim(question, read_chain(reader.read(onnx)), arrays)).margin
+    graph = reader.read(onnx)
+    if prod(graph.input_shape) != len(question.lower):
+        raise Rejected("the network and the VNN-LIB file differ in the number of inputs")
+    if prod(graph.output_shape) != question.outputs:
+        raise Rejected("the network and the VNN-LIB file differ in the number of outputs")
+    return question, read_chain(graph)
 
 
 def _rule(kind: str) -> Callable[[Claim], Proof]:
     if kind not in RULES:
-        raise Unsupported(f"no rule proves certificates of kind {kind!r}")
+        raise Unsupported(f"no rule proves certificates of kind {kind[:40]!a}")
     return RULES[kind]
 
 
 def _read_truth(data: bytes) -> dict[str, Any]:
+    if len(data) > _MOST_BYTES:
+        raise Unsupported("the truth is larger than the checker reads")
     try:
-        claim = json.loads(data)
+        claim = json.loads(data.decode(), object_pairs_hook=_object, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise Rejected("the truth is not JSON") from None
     if not isinstance(claim, dict):
         raise Rejected("the truth is not a JSON object")
     for key in claim:
-        if key not in _REQUIRED and key not in _OPTIONAL:
-            raise Unsupported(f"the truth makes a claim {key!r} that the checker does not prove")
-    for key, kind in (*_REQUIRED.items(), *_OPTIONAL.items()):
+        if key not in _KEYS:
+            raise Unsupported(f"the truth makes a claim {key[:40]!a} that the checker cannot prove")
+    for key, kind in _KEYS.items():
         if key not in claim and key in _OPTIONAL:
             continue
-        if not isinstance(claim.get(key), kind) or (key in claim and isinstance(claim[key], bool)):
+        if not isinstance(claim.get(key), kind) or isinstance(claim[key], bool):
             raise Rejected(f"{key!r} of the truth is missing or of the wrong type")
     if claim["schema"] != _SCHEMA:
-        raise Unsupported(f"truth schema {claim['schema']} is not {_SCHEMA}")
+        raise Unsupported(f"the truth's schema is not {_SCHEMA}")
     if claim["answer"] not in ("robust", "violated") or claim["guard"] not in ("float32", "real"):
         raise Rejected("the answer or the guard of the truth is not a known word")
-    if set(claim["certificate"]) - {"kind", "arrays_sha256"} or "kind" not in claim["certificate"]:
+    certificate = claim["certificate"]
+    if set(certificate) - {"arrays_sha256"} != {"kind"} or not isinstance(certificate["kind"], str):
         raise Rejected("the certificate has no kind, or a key that is not known")
     return claim
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; other readers may take the other one of two equal keys."""
+    if len(dict(pairs)) != len(pairs):
+        raise Rejected("the truth states a key twice")
+    return dict(pairs)
+
+
+def _no_constant(name: str) -> None:
+    raise Rejected(f"the truth holds {name}, which is not JSON")
 
 
 def _check_digests(
@@ -139,60 +156,43 @@ def _check_digests(
         raise Rejected("arrays_sha256 does not match: the certificate's arrays are other ones")
 
 
-def _check_robust(
-    claim: dict[str, Any], graph: Graph, question: Question, arrays: bytes | None
-) -> Fraction:
-    if "witness" in claim:
-        raise Rejected("a robust truth carries a witness")
-    rule = _rule(claim["certificate"]["kind"])
-    claimed = rational(claim["margin"], "the margin")
-    chain = read_chain(graph)
-    proof = rule(Claim(question, chain, arrays))
-    proved = proof.margin
-    if claimed <= 0 or proved < claimed:
-        raise Rejected(
-            f"the margin {claim['margin'][:60]} is claimed, {float_free(proved)} is proved"
-        )
-    box = Interval.of(question.lower, question.upper)
-    _check_guard(claim, chain, question, box, proof)
-    return proved
+def _check_robust(truth: dict[str, Any], claim: Claim) -> Fraction:
+    kind = truth["certificate"]["kind"]
+    if "witness" in truth or (claim.arrays is not None and kind != "relu_tree"):
+        raise Rejected("the truth carries a witness or arrays that its certificate has no use for")
+    claimed = rational(truth["margin"], "the margin")
+    proof = _rule(kind)(claim)
+    if claimed <= 0 or proof.margin < claimed:
+        raise Rejected(f"the margin {_short(claimed)} is claimed, {_short(proof.margin)} is proved")
+    if truth["guard"] == "float32":
+        check_float32(claim.chain, claim.question, claim.box, proof)
+    return claimed
 
 
-def _check_violated(claim: dict[str, Any], graph: Graph, question: Question) -> Fraction:
-    if claim["certificate"] != {"kind": "witness"}:
+def _check_violated(truth: dict[str, Any], claim: Claim) -> Fraction:
+    if truth["certificate"] != {"kind": "witness"}:
         raise Rejected("a violated truth needs a certificate of kind 'witness' and nothing more")
-    texts = claim.get("witness")
-    if texts is None or len(texts) != len(question.lower):
-        raise Rejected("the witness is missing or has not one number for each input")
-    if not all(isinstance(text, str) for text in texts):
-        raise Rejected("the witness is not a list of decimal texts")
+    claimed = rational(truth["margin"], "the margin")
+    texts, question = truth.get("witness", []), claim.question
+    if len(texts) != len(question.lower) or not all(isinstance(text, str) for text in texts):
+        raise Rejected("the witness is not one decimal text for each input")
     point = [decimal(text) for text in texts]
     for i, (low, value, high) in enumerate(zip(question.lower, point, question.upper, strict=True)):
         if not low <= value <= high:
             raise Rejected(f"the witness leaves the box at input {i}")
     vector = Vector.of(point)
-    found = question.margin(evaluate(graph, vector).fractions())
-    claimed = rational(claim["margin"], "the margin")
+    found = question.margin(claim.chain.outputs(vector).fractions())
     if claimed > 0 or found > claimed:
-        raise Rejected(
-            f"the witness has margin {float_free(found)}, which is no violation as claimed"
-        )
-    if claim["guard"] == "float32":
-        _check_guard(claim, read_chain(graph), question, Interval(vector, vector), Proof(found))
-        if not all(map(is_float32, point)):
-            raise Rejected("the guard is float32 but the witness is not a float32 point")
-    return found
+        raise Rejected(f"the margin {_short(claimed)} is claimed, the witness has {_short(found)}")
+    if truth["guard"] == "float32":
+        check_float32(claim.chain, question, Interval(vector, vector), Proof(found))
+    return claimed
 
 
-def _check_guard(
-    claim: dict[str, Any], chain: Chain, question: Question, box: Interval, proof: Proof
-) -> None:
-    if claim["guard"] == "float32" and not survives_float32(chain, question, box, proof):
-        raise Rejected("the guard float32 does not hold: rounding could change the answer")
-
-
-def float_free(value: Fraction) -> str:
+def _short(value: Fraction) -> str:
     """A short decimal text of a rational, rounded towards minus infinity."""
     scaled = (value.numerator * 10**12) // value.denominator
-    sign, digits = ("-" if scaled < 0 else ""), str(abs(scaled)).rjust(13, "0")
-    return f"{sign}{digits[:-12]}.{digits[-12:]}"
+    if scaled.bit_length() > 1000:
+        return "a number beyond all reason"
+    digits = str(abs(scaled)).rjust(13, "0")
+    return f"{'-' if scaled < 0 else ''}{digits[:-12]}.{digits[-12:]}"

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import lcm
+from functools import cached_property
 
-from assay.proof.arithmetic import Rejected, Unsupported, Vector, column, entries
+from flint import fmpz_mat
+
+from assay.proof.arithmetic import Unsupported, Vector, entries
 from assay.proof.chain import Chain
 from assay.proof.interval import Interval
 from assay.proof.kernel import Objective
 from assay.proof.vnnlib import Question
+
+_MOST_COEFFICIENTS = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -32,13 +36,9 @@ class Claim:
     chain: Chain
     arrays: bytes | None
 
-    @property
+    @cached_property
     def box(self) -> Interval:
         return Interval.of(self.question.lower, self.question.upper)
-
-    def without_arrays(self) -> None:
-        if self.arrays is not None:
-            raise Rejected("this kind of certificate carries no arrays")
 
     def objectives(self) -> Iterator[Objective]:
         """For each disjunct, its excess as a function of the last hidden layer.
@@ -46,18 +46,19 @@ class Claim:
         The claim is proved when every disjunct's excess is positive on the whole box.
         """
         last = self.chain.layers[-1]
+        if len(self.question.disjuncts) * last.fan_in > _MOST_COEFFICIENTS:
+            raise Unsupported("the VNN-LIB file has more disjuncts than the checker follows")
         for disjunct in self.question.disjuncts:
             if len(disjunct) != 1:
                 raise Unsupported("a disjunct has several inequalities")
-            inequality = disjunct[0]
-            common = lcm(*(c.denominator for _, c in inequality.coefficients))
-            weights = [0] * last.units
-            for index, c in inequality.coefficients:
-                weights[index] = c.numerator * (common // c.denominator)
-            row = column(weights).transpose() * last.weight
-            constant = sum(w * b for w, b in zip(weights, last.bias, strict=True))
-            denominator = common * last.denominator
+            coefficients, bound = disjunct[0].coefficients, disjunct[0].bound
+            factors = Vector.of([c for _, c in coefficients])
+            chosen = [last.rows[i] for i, _ in coefficients]
+            matrix = fmpz_mat(len(chosen), last.fan_in, [w for row in chosen for w in row])
+            row = fmpz_mat(1, len(chosen), list(factors.numerators)) * matrix
+            biases = (last.bias[i] for i, _ in coefficients)
+            constant = sum(f * b for f, b in zip(factors.numerators, biases, strict=True))
+            denominator = factors.denominator * last.denominator
             yield Objective(
-                Vector(tuple(entries(row)), denominator),
-                Fraction(constant, denominator) - inequality.bound,
+                Vector(tuple(entries(row)), denominator), Fraction(constant, denominator) - bound
             )

@@ -8,7 +8,6 @@ With one window over all active coordinates it is plain enumeration of the corne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import fmpz_mat
@@ -17,78 +16,66 @@ from assay.proof.arithmetic import Unsupported, entries
 from assay.proof.chain import Affine
 from assay.proof.interval import Interval
 
-_MOST_VALUES = 1 << 24
-
-
-@dataclass(frozen=True)
-class _Window:
-    """The hinges that start at one active coordinate: their positions and supports."""
-
-    start: int
-    hinges: list[int]
+_MOST_WORDS = 1 << 25
+_MOST_STEPS = 1 << 29
 
 
 def corner_maxima(
-    layer: Affine, hinges: list[int], weights: list[list[int]], box: Interval
+    layer: Affine, hinges: list[int], weights: list[list[int]], box: Interval, share: int = 1
 ) -> list[Fraction]:
-    """max over the box of sum_j weights[k][j] relu(hinge j) for every row k; weights >= 0."""
+    """max over the box of sum_j weights[k][j] relu(hinge j) for every row k; weights >= 0.
+
+    `share` is how many calls of this size share the checker's patience.
+    """
     rows = [layer.rows[j] for j in hinges]
     ends = list(zip(box.lower.numerators, box.upper.numerators, strict=True))
-    active = sorted(
-        {i for row in rows for i, a in enumerate(row) if a and ends[i][0] != ends[i][1]}
-    )
+    used = {i for row in rows for i, a in enumerate(row) if a}
+    active = sorted(i for i in used if ends[i][0] != ends[i][1])
+    # what the coordinates without freedom and the bias contribute to each hinge
     fixed = [
         layer.bias[j] * box.denominator
-        + sum(a * ends[i][0] for i, a in enumerate(row) if a and ends[i][0] == ends[i][1])
+        + sum(row[i] * ends[i][0] for i in used if ends[i][0] == ends[i][1])
         for j, row in zip(hinges, rows, strict=True)
     ]
     supports = [[p for p, i in enumerate(active) if row[i]] for row in rows]
     width = max((s[-1] - s[0] + 1 for s in supports if s), default=0)
-    if len(hinges) << width > _MOST_VALUES or width > 24:
+    windows = len(active) - width + 1
+    longest = max((abs(n) for numbers in (*rows, *ends) for n in numbers), default=0)
+    words = 1 + longest.bit_length() // 32
+    if (
+        width > 24
+        or (len(hinges) + len(weights)) * words << width > _MOST_WORDS
+        or (len(hinges) + len(weights) * windows) * words * share << width > _MOST_STEPS
+    ):
         raise Unsupported(f"{len(hinges)} hinges on windows of {width} inputs are too many corners")
-    starts = [min(s[0], len(active) - width) if s else 0 for s in supports]
+    starts = [min(s[0], windows - 1) if s else 0 for s in supports]
     best = [[0] * (1 << max(width - 1, 0)) for _ in weights]
-    for start in range(len(active) - width + 1):
-        chosen = [h for h in range(len(hinges)) if starts[h] == start]
+    for start in range(windows):
+        chosen = [h for h, own in enumerate(starts) if own == start]
         window = active[start : start + width]
-        values = _values(rows, fixed, chosen, [ends[i] for i in window], window)
+        slopes = [[rows[h][i] for i in window] for h in chosen]
+        values = _values(slopes, [fixed[h] for h in chosen], [ends[i] for i in window])
         for k, row in enumerate(weights):
-            table = _table(row, chosen, values, 1 << width)
-            best[k] = _advance(best[k], table, width)
+            table = fmpz_mat(1, len(chosen), [row[h] for h in chosen]) * values
+            best[k] = _advance(best[k], entries(table))
     scale = layer.denominator * box.denominator
     return [Fraction(max(states), scale) for states in best]
 
 
-def _values(
-    rows: list[list[int]],
-    fixed: list[int],
-    chosen: list[int],
-    ends: list[tuple[int, int]],
-    window: list[int],
-) -> fmpz_mat:
-    """relu of every chosen hinge at every corner of a window: bit i picks the end of input i."""
-    width, corners = len(window), 1 << len(window)
-    slopes = fmpz_mat(len(chosen), width, [rows[h][i] for h in chosen for i in window])
-    points = [ends[i][corner >> i & 1] for i in range(width) for corner in range(corners)]
-    flat = entries(slopes * fmpz_mat(width, corners, points)) if width else [0] * len(chosen)
-    shifted = (
-        value + fixed[h]
-        for position, h in enumerate(chosen)
-        for value in flat[position * corners : (position + 1) * corners]
-    )
-    return fmpz_mat(len(chosen), corners, [value if value > 0 else 0 for value in shifted])
+def _values(slopes: list[list[int]], fixed: list[int], ends: list[tuple[int, int]]) -> fmpz_mat:
+    """relu of every hinge at every corner of a window: bit i picks the end of input i."""
+    width, corners = len(ends), 1 << len(ends)
+    points = [end[corner >> i & 1] for i, end in enumerate(ends) for corner in range(corners)]
+    flat = [slope for row in slopes for slope in row]
+    product = fmpz_mat(len(slopes), width, flat) * fmpz_mat(width, corners, points)
+    sums = zip(entries(product), (f for f in fixed for _ in range(corners)), strict=True)
+    return fmpz_mat(len(slopes), corners, [max(value + shift, 0) for value, shift in sums])
 
 
-def _table(row: list[int], chosen: list[int], values: fmpz_mat, corners: int) -> list[int]:
-    if not chosen:
-        return [0] * corners
-    return entries(fmpz_mat(1, len(chosen), [row[h] for h in chosen]) * values)
-
-
-def _advance(states: list[int], table: list[int], width: int) -> list[int]:
+def _advance(states: list[int], table: list[int]) -> list[int]:
     """Add a window's table and maximise over the end of its first coordinate."""
-    if width == 0:
+    if len(table) == 1:
         return [states[0] + table[0]]
     mask = len(states) - 1
     sums = [states[corner & mask] + value for corner, value in enumerate(table)]
-    return [a if a > b else b for a, b in zip(sums[::2], sums[1::2], strict=True)]
+    return [max(pair) for pair in zip(sums[::2], sums[1::2], strict=True)]

@@ -3,8 +3,9 @@
 For a layer of fan-in n with unit roundoff u = 2^-24 and g = (n+1)u / (1 - (n+1)u), if the
 inputs are off by at most E and bounded by M, then a float32 dot product with bias is off by at
 most |W|E + g(|W|(M+E) + |b|) + (n+1) 2^-149, for any order of the sum and with or without fused
-multiply-add (not for TF32, fp16, Winograd, or flushed subnormals). ReLU makes no error, and a
-unit that cannot rise above zero by more than its error is exactly zero in float32, too.
+multiply-add (not for TF32, fp16, Winograd, or flushed subnormals). No partial sum can overflow
+if |W|(M+E) + |b| is below 2^127. ReLU makes no error, and a unit that cannot rise above zero by
+more than its error is exactly zero in float32, too.
 All numbers are integers in units of 2^-180, rounded up.
 """
 
@@ -12,50 +13,42 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from flint import fmpz_mat
-
-from assay.proof.arithmetic import Unsupported, column, entries, is_float32
+from assay.proof.arithmetic import Rejected, column, entries, is_float32
 from assay.proof.chain import Affine, Chain
 from assay.proof.claim import Proof
 from assay.proof.interval import Interval, preactivations
 from assay.proof.vnnlib import Question
 
 _UNIT = 180
+_MOST_TERMS = 1 << 20
 
 
-def survives_float32(chain: Chain, question: Question, box: Interval, proof: Proof) -> bool:
-    """Whether float32 gives the answer of a real margin of this size everywhere on `box`."""
-    corners = box.lower.fractions() + box.upper.fractions()
-    if not all(layer.single for layer in chain.layers) or not all(map(is_float32, corners)):
-        return False
+def check_float32(chain: Chain, question: Question, box: Interval, proof: Proof) -> None:
+    """Reject unless float32 gives the answer of the real margin everywhere on `box`."""
+    if not all(map(is_float32, box.lower.fractions() + box.upper.fractions())):
+        raise Rejected("the guard float32 does not hold: the box or witness is not in float32")
+    inequalities = [i for disjunct in question.disjuncts for i in disjunct]
+    for i in inequalities:
+        # one output against zero, or two against each other: compared without another error
+        if i.bound or len(i.coefficients) > 2 or any(abs(c) != 1 for _, c in i.coefficients):
+            raise Rejected("the guard float32 does not hold: the property needs arithmetic itself")
     errors = output_errors(chain, box, proof.bounds)
-    slack = max(
-        sum((abs(c) * errors[i] for i, c in inequality.coefficients), start=Fraction(0))
-        for disjunct in question.disjuncts
-        for inequality in disjunct
-    )
-    exact_compare = all(
-        inequality.bound == 0 and all(abs(c) == 1 for _, c in inequality.coefficients)
-        for disjunct in question.disjuncts
-        for inequality in disjunct
-    )
-    return exact_compare and abs(proof.margin) > slack
+    slack = max(sum(errors[index] for index, _ in i.coefficients) for i in inequalities)
+    if abs(proof.margin) <= Fraction(slack, 1 << _UNIT):
+        raise Rejected("the guard float32 does not hold: rounding could change the answer")
 
 
-def output_errors(chain: Chain, box: Interval, known: dict[int, Interval]) -> list[Fraction]:
+def output_errors(chain: Chain, box: Interval, known: dict[int, Interval]) -> list[int]:
     """A bound of each output's float32 error over a box of float32 inputs."""
-    bounds = preactivations(chain, box, known)
     ends = zip(box.lower.numerators, box.upper.numerators, strict=True)
     size = [_ceil(max(abs(a), abs(b)), box.denominator) for a, b in ends]
-    error = [0] * len(size)
-    for layer, interval in zip(chain.layers, bounds, strict=True):
-        error = _layer_error(layer, size, error)
+    error = _layer_error(chain.layers[0], size, [0] * len(size))
+    bounds = preactivations(chain, box, known)
+    for layer, interval in zip(chain.layers[1:], bounds, strict=False):
         tops = [_ceil(n, interval.denominator) for n in interval.upper.numerators]
-        if layer is not chain.layers[-1]:
-            dead = [top + e <= 0 for top, e in zip(tops, error, strict=True)]
-            error = [0 if d else e for d, e in zip(dead, error, strict=True)]
-            size = [0 if d else max(top, 0) for d, top in zip(dead, tops, strict=True)]
-    return [Fraction(e, 1 << _UNIT) for e in error]
+        error = [e if top + e > 0 else 0 for top, e in zip(tops, error, strict=True)]
+        error = _layer_error(layer, [max(top, 0) for top in tops], error)
+    return error
 
 
 def _ceil(numerator: int, denominator: int) -> int:
@@ -64,15 +57,16 @@ def _ceil(numerator: int, denominator: int) -> int:
 
 def _layer_error(layer: Affine, size: list[int], error: list[int]) -> list[int]:
     terms = layer.fan_in + 1
-    if terms >= 1 << 20:
-        raise Unsupported("a layer has too many inputs for the float32 error bound")
     positive, negative = layer.signed_parts
-    absolute: fmpz_mat = positive - negative
+    absolute = positive - negative
     carried = entries(absolute * column(error))
-    summed = entries(absolute * column(s + e for s, e in zip(size, error, strict=True)))
-    scaled_bias = [abs(b) << _UNIT for b in layer.bias]
+    inputs = column(s + e for s, e in zip(size, error, strict=True))
+    bias = column(abs(b) << _UNIT for b in layer.bias)
+    summed = entries(absolute * inputs + bias)
+    if terms > _MOST_TERMS or max(summed) >= layer.denominator << (127 + _UNIT):
+        raise Rejected("the guard float32 does not hold: a layer is too wide, or may overflow")
     down = (1 << 24) - terms
     return [
-        -(-(c * down + (s + b) * terms) // (layer.denominator * down)) + (terms << (_UNIT - 149))
-        for c, s, b in zip(carried, summed, scaled_bias, strict=True)
+        -(-(c * down + s * terms) // (layer.denominator * down)) + (terms << (_UNIT - 149))
+        for c, s in zip(carried, summed, strict=True)
     ]

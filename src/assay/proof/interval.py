@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,13 +18,15 @@ class Interval:
     upper: Vector
 
     @classmethod
-    def of(cls, lower: tuple[Fraction, ...], upper: tuple[Fraction, ...]) -> Interval:
+    def of(cls, lower: Sequence[Fraction], upper: Sequence[Fraction]) -> Interval:
         both = Vector.of((*lower, *upper))
-        size = len(lower)
-        return cls(
-            Vector(both.numerators[:size], both.denominator),
-            Vector(both.numerators[size:], both.denominator),
+        return cls.over(
+            both.denominator, both.numerators[: len(lower)], both.numerators[len(lower) :]
         )
+
+    @classmethod
+    def over(cls, denominator: int, lower: Sequence[int], upper: Sequence[int]) -> Interval:
+        return cls(Vector(tuple(lower), denominator), Vector(tuple(upper), denominator))
 
     @property
     def denominator(self) -> int:
@@ -34,18 +37,14 @@ def through(layer: Affine, box: Interval) -> Interval:
     """The exact range of each unit's pre-activation when its inputs range over `box`."""
     positive, negative = layer.signed_parts
     low, high = column(box.lower.numerators), column(box.upper.numerators)
-    bias = [b * box.denominator for b in layer.bias]
-    denominator = layer.denominator * box.denominator
-    lower = entries(positive * low + negative * high)
-    upper = entries(positive * high + negative * low)
-    return Interval(
-        Vector(tuple(n + b for n, b in zip(lower, bias, strict=True)), denominator),
-        Vector(tuple(n + b for n, b in zip(upper, bias, strict=True)), denominator),
-    )
+    bias = column(b * box.denominator for b in layer.bias)
+    lower = entries(positive * low + negative * high + bias)
+    upper = entries(positive * high + negative * low + bias)
+    return Interval.over(layer.denominator * box.denominator, lower, upper)
 
 
 def preactivations(
-    chain: Chain, box: Interval, known: dict[int, Interval] | None = None
+    chain: Chain, box: Interval, known: Mapping[int, Interval] | None = None
 ) -> list[Interval]:
     """Bounds of every affine layer's result, the outputs last; `known` ones replace intervals."""
     bounds = []

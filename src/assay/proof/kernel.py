@@ -14,14 +14,13 @@ multipliers reach the triangle relaxation; others are merely weaker, never wrong
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
 
 from flint import fmpz_mat
 
-from assay.proof.arithmetic import Vector
+from assay.proof.arithmetic import Vector, entries
 from assay.proof.chain import Affine
 from assay.proof.interval import Interval
 
@@ -52,83 +51,41 @@ class Relaxation:
     box: Interval
     bounds: tuple[Interval, ...]
 
-    def lower_bounds(
-        self,
-        objective: Objective,
-        batch: Sequence[tuple[Multipliers, Phases]],
-    ) -> Iterator[Fraction | None]:
-        """A lower bound of the objective for each entry; None where its phases exclude all inputs.
+    def lower_bound(
+        self, objective: Objective, multipliers: Multipliers, phases: Phases
+    ) -> Fraction | None:
+        """A lower bound of the objective; None where the phases exclude all inputs.
 
         Phases map a flat unit index to +1 (its pre-activation is >= 0) or -1 (<= 0).
         """
-        powers = [max(m.shift, 0) for m, _ in batch]
-        words = [
-            [w << (power - m.shift) for w in m.words]
-            for (m, _), power in zip(batch, powers, strict=True)
-        ]
-        pulls, starts, denominators = self._pulls(objective, powers, words)
-        common = lcm(
-            objective.constant.denominator,
-            *(layer.denominator for layer in self.layers),
-            *denominators,
-        )
-        factors = [common // d for d in denominators]
-        for entry, (_, phases) in enumerate(batch):
-            total = (objective.constant * common).numerator << powers[entry]
-            offset = 0
-            for index, layer in enumerate(self.layers):
-                own = words[entry][offset : offset + layer.units]
-                total += sum(map(int.__mul__, own, layer.bias)) * (common // layer.denominator)
-                bounds = self.bounds[index]
-                part = _units_minimum(
-                    pulls[index + 1][entry], own, starts[index + 1], bounds, phases, offset
-                )
-                if part is None:
-                    break
-                total += part * factors[index + 1]
-                offset += layer.units
-            else:
-                ends = zip(
-                    pulls[0][entry],
-                    self.box.lower.numerators,
-                    self.box.upper.numerators,
-                    strict=True,
-                )
-                total += sum(g * (low if g > 0 else high) for g, low, high in ends) * factors[0]
-                yield Fraction(total, common << powers[entry])
-                continue
-            yield None
-
-    def _pulls(
-        self, objective: Objective, powers: list[int], words: list[list[int]]
-    ) -> tuple[list[list[list[int]]], list[int], list[int]]:
-        """For inputs and every layer: nu of each entry, its denominator, that of its minimum."""
-        pulls = [[[c << power for c in objective.coefficients.numerators] for power in powers]]
-        starts = [objective.coefficients.denominator]
-        end = len(words[0]) if words else 0
-        for layer in reversed(self.layers):
-            begin = end - layer.units
-            own = fmpz_mat(len(words), layer.units, [w for row in words for w in row[begin:end]])
-            product = own * layer.weight
-            pulls.insert(0, [[int(v) for v in row] for row in product.tolist()])
-            starts.insert(0, layer.denominator)
-            end = begin
-        widths = [self.box.denominator, *(b.denominator for b in self.bounds)]
-        return pulls, starts, [s * w for s, w in zip(starts, widths, strict=True)]
+        power = max(multipliers.shift, 0)
+        words = [w << (power - multipliers.shift) for w in multipliers.words]
+        # nu of the layer at hand is pulls / scale; as the words, times 2^power
+        pulls = [c << power for c in objective.coefficients.numerators]
+        scale = objective.coefficients.denominator
+        total = objective.constant * (1 << power)
+        for layer, bounds in zip(reversed(self.layers), reversed(self.bounds), strict=True):
+            begin = len(words) - layer.units
+            own = words[begin:]
+            del words[begin:]
+            part = _units_minimum(pulls, [w * scale for w in own], bounds, phases, begin)
+            if part is None:
+                return None
+            total += Fraction(part, scale * bounds.denominator)
+            total += Fraction(sum(map(int.__mul__, own, layer.bias)), layer.denominator)
+            pulls, scale = entries(fmpz_mat(1, layer.units, own) * layer.weight), layer.denominator
+        ends = zip(pulls, self.box.lower.numerators, self.box.upper.numerators, strict=True)
+        least = sum(pull * (low if pull > 0 else high) for pull, low, high in ends)
+        return (total + Fraction(least, scale * self.box.denominator)) / (1 << power)
 
 
 def _units_minimum(
-    pulls: list[int],
-    words: Sequence[int],
-    scale: int,
-    bounds: Interval,
-    phases: Phases,
-    offset: int,
+    pulls: list[int], slopes: list[int], bounds: Interval, phases: Phases, offset: int
 ) -> int | None:
     """sum over units of min over s of nu relu(s) - y s, or None if a phase contradicts a bound."""
     total = 0
-    rows = zip(pulls, words, bounds.lower.numerators, bounds.upper.numerators, strict=True)
-    for unit, (pull, word, low, high) in enumerate(rows, offset):
+    rows = zip(pulls, slopes, bounds.lower.numerators, bounds.upper.numerators, strict=True)
+    for unit, (pull, slope, low, high) in enumerate(rows, offset):
         phase = phases.get(unit, 0)
         if phase > 0:
             low = max(low, 0)
@@ -136,7 +93,6 @@ def _units_minimum(
             high = min(high, 0)
         if low > high:
             return None
-        slope = word * scale
         at_low = (pull - slope) * low if low > 0 else -slope * low
         at_high = (pull - slope) * high if high > 0 else -slope * high
         least = at_low if at_low < at_high else at_high

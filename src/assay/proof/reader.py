@@ -1,28 +1,35 @@
-"""The network's bytes: an ONNX graph of plain nodes with exact constant tensors."""
+"""The network's bytes: an ONNX graph of plain nodes with constant tensors.
+
+An initializer that is also listed as a graph input is a constant here, as it is for every caller
+that feeds the one input that has no default.
+"""
 
 from __future__ import annotations
 
-from array import array
+import struct
 from dataclasses import dataclass
 from math import prod
-from sys import byteorder
-from typing import Any
 
 from google.protobuf.message import DecodeError
-from onnx import AttributeProto, ModelProto, TensorProto, ValueInfoProto
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-from assay.proof.arithmetic import Rejected, Unsupported, Vector, float32_numerators
+from assay.proof.arithmetic import Rejected, Unsupported, Vector, float32_vector
 
 OLDEST_OPSET, NEWEST_OPSET = 9, 21
-MOST_ELEMENTS = 1 << 27
+_MOST_BYTES, _MOST_NODES = 1 << 28, 10_000
+_LARGEST_RANK = 8
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """An exact tensor; its elements in C order."""
+    """A float32 constant; its elements in C order, decoded when they are needed."""
 
+    name: str
     shape: tuple[int, ...]
-    values: Vector
+    raw: bytes
+
+    def values(self) -> Vector:
+        return float32_vector(self.raw, f"initializer {self.name[:40]!a}")
 
 
 @dataclass(frozen=True)
@@ -31,10 +38,10 @@ class Node:
     name: str
     inputs: tuple[str, ...]
     output: str
-    attributes: dict[str, Any]
+    attributes: dict[str, int]
 
     def place(self) -> str:
-        return f"{self.operator} node {self.name or self.output!r}"
+        return f"node {(self.name or self.output)[:40]!a} ({self.operator[:40]!a})"
 
 
 @dataclass(frozen=True)
@@ -51,121 +58,110 @@ class Graph:
 
 
 def read(data: bytes) -> Graph:
+    if len(data) > _MOST_BYTES:
+        raise Unsupported("the ONNX file is larger than the checker reads")
     try:
-        model = ModelProto.FromString(data)
-    except DecodeError:
+        return _graph(ModelProto.FromString(data))
+    except (DecodeError, UnicodeDecodeError):
         raise Rejected("the ONNX file is not an ONNX protobuf") from None
-    _check_model(model)
+
+
+def _graph(model: ModelProto) -> Graph:
+    opsets = [(entry.domain, entry.version) for entry in model.opset_import]
+    if len(opsets) != 1 or opsets[0][0] not in ("", "ai.onnx"):
+        raise Unsupported("the network does not import the standard operators alone")
+    if not OLDEST_OPSET <= opsets[0][1] <= NEWEST_OPSET:
+        raise Unsupported(f"the opset is not between {OLDEST_OPSET} and {NEWEST_OPSET}")
     graph = model.graph
+    if model.functions or graph.sparse_initializer or graph.quantization_annotation:
+        raise Unsupported("the network uses functions, sparse tensors or quantisation")
     constants: dict[str, Tensor] = {}
     integers: dict[str, tuple[int, ...]] = {}
     for tensor in graph.initializer:
+        place = f"initializer {tensor.name[:40]!a}"
         if not tensor.name or tensor.name in constants or tensor.name in integers:
-            raise Rejected(f"initializer {tensor.name!r} has no name or one that is taken")
+            raise Rejected(f"{place} has no name or one that is taken")
         if tensor.data_type == TensorProto.INT64:
-            integers[tensor.name] = _integers(tensor)
+            integers[tensor.name] = _integers(tensor, place)
         else:
-            constants[tensor.name] = _tensor(tensor)
-    inputs = [i for i in graph.input if i.name not in constants and i.name not in integers]
-    if len(inputs) != 1 or len(graph.output) != 1:
-        raise Unsupported("the network has not exactly one input and one output")
-    known = {inputs[0].name} | set(constants) | set(integers)
-    nodes = []
-    for proto in graph.node:
-        if proto.domain not in ("", "ai.onnx") or len(proto.output) != 1:
-            raise Unsupported(f"node {proto.name!r} is not a plain ONNX operator with one output")
-        attributes: dict[str, Any] = {}
-        for attribute in proto.attribute:
-            if attribute.name in attributes:
-                raise Rejected(f"node {proto.name!r} states {attribute.name!r} twice")
-            attributes[attribute.name] = _attribute(attribute, proto.name)
-        node = Node(proto.op_type, proto.name, tuple(proto.input), proto.output[0], attributes)
-        for name in node.inputs:
-            if name not in known:
-                raise Rejected(f"{node.place()} reads {name!r}, which nothing before it makes")
-        if not node.output or node.output in known:
-            raise Rejected(f"{node.place()} writes {node.output!r}, a name that is taken")
+            constants[tensor.name] = _tensor(tensor, place)
+    known = {"", *constants, *integers}
+    inputs = [i for i in graph.input if i.name not in known]
+    if len(inputs) != 1 or len(graph.output) != 1 or len(graph.node) > _MOST_NODES:
+        raise Unsupported("the network has not one input, one output and a modest number of nodes")
+    known.add(inputs[0].name)
+    nodes = tuple(map(_node, graph.node))
+    for node in nodes:
+        if not known.issuperset(node.inputs):
+            raise Rejected(f"{node.place()} reads something that nothing before it makes")
+        if node.output in known:
+            raise Rejected(f"{node.place()} writes a tensor whose name is taken")
         known.add(node.output)
-        nodes.append(node)
-    return Graph(
-        inputs[0].name,
-        _shape(inputs[0]),
-        graph.output[0].name,
-        _shape(graph.output[0]),
-        constants,
-        integers,
-        tuple(nodes),
-    )
+    ends = inputs[0], graph.output[0]
+    shapes = [_shape(info) for info in ends]
+    return Graph(ends[0].name, shapes[0], ends[1].name, shapes[1], constants, integers, nodes)
 
 
-def _check_model(model: ModelProto) -> None:
-    opsets = {entry.domain: entry.version for entry in model.opset_import}
-    if len(opsets) != len(model.opset_import) or set(opsets) - {"", "ai.onnx"} or not opsets:
-        raise Unsupported("the network imports operators beyond the standard set")
-    if not all(OLDEST_OPSET <= version <= NEWEST_OPSET for version in opsets.values()):
-        raise Unsupported(f"the opset is not between {OLDEST_OPSET} and {NEWEST_OPSET}")
-    if model.functions or model.graph.sparse_initializer or model.graph.quantization_annotation:
-        raise Unsupported("the network uses functions, sparse tensors or quantisation")
+def _node(proto: NodeProto) -> Node:
+    place = f"node {proto.name[:40]!a}"
+    if proto.domain not in ("", "ai.onnx") or len(proto.output) != 1:
+        raise Unsupported(f"{place} is not a plain ONNX operator with one output")
+    attributes: dict[str, int] = {}
+    for attribute in proto.attribute:
+        if attribute.name in attributes:
+            raise Rejected(f"{place} states {attribute.name[:40]!a} twice")
+        scale = attribute.name in ("alpha", "beta")
+        if attribute.type != (AttributeProto.FLOAT if scale else AttributeProto.INT) or (
+            attribute.ref_attr_name or (scale and attribute.f != 1)
+        ):
+            raise Unsupported(f"{place} has an attribute {attribute.name[:40]!a} of another kind")
+        attributes[attribute.name] = 1 if scale else attribute.i
+    # an empty name at the end stands for an optional input that is left out
+    names = list(proto.input)
+    while names and not names[-1]:
+        names.pop()
+    return Node(proto.op_type, proto.name, tuple(names), proto.output[0], attributes)
 
 
 def _shape(info: ValueInfoProto) -> tuple[int, ...]:
     tensor = info.type.tensor_type
     if not info.type.HasField("tensor_type") or tensor.elem_type != TensorProto.FLOAT:
-        raise Unsupported(f"{info.name!r} is not a float32 tensor")
-    dims = tuple(
-        d.dim_value if d.WhichOneof("value") == "dim_value" else 0 for d in tensor.shape.dim
-    )
-    return _positive(dims, info.name)
+        raise Unsupported(f"{info.name[:40]!a} is not a float32 tensor")
+    dims = [d.dim_value if d.HasField("dim_value") else 0 for d in tensor.shape.dim]
+    if not tensor.HasField("shape") or len(dims) > _LARGEST_RANK or any(d <= 0 for d in dims):
+        raise Unsupported(f"{info.name[:40]!a} has no static, positive shape")
+    return tuple(dims)
 
 
-def _positive(dims: tuple[int, ...], name: str) -> tuple[int, ...]:
-    if any(d <= 0 for d in dims) or len(dims) > 8 or prod(dims) > MOST_ELEMENTS:
-        raise Unsupported(f"{name!r} has no static, positive shape of reasonable size")
-    return dims
-
-
-def _tensor(tensor: TensorProto) -> Tensor:
-    if tensor.data_type != TensorProto.FLOAT or tensor.data_location == TensorProto.EXTERNAL:
-        raise Unsupported(f"initializer {tensor.name!r} is not float32 inside the file")
-    shape = _positive(tuple(tensor.dims), tensor.name)
-    if tensor.raw_data and tensor.float_data:
-        raise Rejected(f"initializer {tensor.name!r} holds its data twice")
+def _tensor(tensor: TensorProto, place: str) -> Tensor:
+    if tensor.data_type != TensorProto.FLOAT or _elsewhere(tensor):
+        raise Unsupported(f"{place} is not float32 inside the file")
+    dims = tuple(tensor.dims)
+    if len(dims) > _LARGEST_RANK or any(d <= 0 for d in dims):
+        raise Unsupported(f"{place} has no positive shape")
     raw = tensor.raw_data
-    if tensor.float_data:
+    if tensor.float_data and not tensor.HasField("raw_data"):
         # protobuf hands float32 fields out as wider numbers; packing them back is lossless
-        words = array("f", tensor.float_data)
-        if byteorder == "big":
-            words.byteswap()
-        raw = words.tobytes()
-    if len(raw) != 4 * prod(shape):
-        raise Rejected(f"initializer {tensor.name!r} has {len(raw)} bytes for shape {shape}")
-    numerators, denominator = float32_numerators(raw, f"initializer {tensor.name!r}")
-    return Tensor(shape, Vector(tuple(numerators), denominator))
+        raw = struct.pack(f"<{len(tensor.float_data)}f", *tensor.float_data)
+    elif tensor.float_data:
+        raise Rejected(f"{place} holds its data twice")
+    if len(raw) != 4 * prod(dims):
+        raise Rejected(f"{place} has {len(raw)} bytes for shape {dims}")
+    return Tensor(tensor.name, dims, raw)
 
 
-def _integers(tensor: TensorProto) -> tuple[int, ...]:
-    if tensor.data_location == TensorProto.EXTERNAL or len(tensor.dims) > 1:
-        raise Unsupported(f"initializer {tensor.name!r} is not a plain list of integers")
-    raw = tensor.raw_data
-    if len(raw) % 8 or len(raw) > 8192:
-        raise Rejected(f"initializer {tensor.name!r} has {len(raw)} bytes of 8-byte integers")
-    starts = range(0, len(raw), 8)
-    words = [int.from_bytes(raw[i : i + 8], "little", signed=True) for i in starts]
-    values = tuple(words) or tuple(tensor.int64_data)
-    if len(values) != prod(tensor.dims):
-        raise Rejected(f"initializer {tensor.name!r} has {len(values)} entries, not its shape's")
+def _integers(tensor: TensorProto, place: str) -> tuple[int, ...]:
+    """The entries of an INT64 list, such as the target of a Reshape."""
+    raw, listed = tensor.raw_data, tuple(tensor.int64_data[: _LARGEST_RANK + 1])
+    words = [raw[i : i + 8] for i in range(0, min(len(raw), 8 * _LARGEST_RANK + 1), 8)]
+    values = (*(int.from_bytes(word, "little", signed=True) for word in words), *listed)
+    short = len(values) <= _LARGEST_RANK and len(raw) % 8 == 0
+    if _elsewhere(tensor) or not short or list(tensor.dims) != [len(values)]:
+        raise Unsupported(f"{place} is not a short list of integers inside the file")
     return values
 
 
-def _attribute(attribute: AttributeProto, node: str) -> Any:
-    if attribute.ref_attr_name:
-        raise Unsupported(f"node {node!r} takes an attribute from a function")
-    if attribute.type == AttributeProto.INT:
-        return int(attribute.i)
-    if attribute.type == AttributeProto.INTS:
-        return tuple(int(i) for i in attribute.ints)
-    if attribute.type == AttributeProto.STRING:
-        return bytes(attribute.s).decode("ascii", "replace")
-    if attribute.type == AttributeProto.FLOAT and attribute.f == 1:
-        return 1
-    raise Unsupported(f"node {node!r} has an attribute {attribute.name!r} of another kind")
+def _elsewhere(tensor: TensorProto) -> bool:
+    """Whether the data is not, or not only, in the fields that are read."""
+    external = tensor.data_location == TensorProto.EXTERNAL or tensor.external_data
+    return bool(external or tensor.HasField("segment"))

@@ -7,17 +7,23 @@ strict inequalities) is unsupported here: no certificate speaks of it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, product
 from typing import Any
 
 from assay.proof.arithmetic import Rejected, Unsupported, decimal
 
-_TOKEN = re.compile(r"\s+|;[^\n]*|([()]|[^\s();]+)")
-_VARIABLE = re.compile(r"([XY])_(0|[1-9]\d{0,8})", re.ASCII)
-_MOST_BYTES = 1 << 28
+# plain text only: a line that some reader ends elsewhere must not hide an assertion in a comment
+_TOKEN = re.compile(r"[ \t\r\n]+|;[\t -~]*|([()]|[!-'*-:<-~]+)|(.)", re.DOTALL)
+_VARIABLE = re.compile(r"[XY]_(?:0|[1-9]\d{0,8})", re.ASCII)
+_MOST_BYTES = 1 << 25
+_MOST_LITERALS = 1_000_000
+_LONGEST_NUMBER = 1 << 14
 
-Term = dict[tuple[str, int] | None, Fraction]
+Term = dict[str, Fraction]
+"""A linear term: coefficients by variable, and the constant under the empty name."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,9 @@ class Inequality:
 
     coefficients: tuple[tuple[int, Fraction], ...]
     bound: Fraction
+
+    def excess(self, outputs: list[Fraction]) -> Fraction:
+        return sum((c * outputs[i] for i, c in self.coefficients), start=-self.bound)
 
 
 @dataclass(frozen=True)
@@ -39,171 +48,148 @@ class Question:
 
     def margin(self, outputs: list[Fraction]) -> Fraction:
         """Positive exactly when no disjunct holds at these outputs (ties violate)."""
-        return min(
-            max(
-                sum((c * outputs[i] for i, c in inequality.coefficients), start=Fraction(0))
-                - inequality.bound
-                for inequality in disjunct
-            )
-            for disjunct in self.disjuncts
-        )
+        return min(max(i.excess(outputs) for i in disjunct) for disjunct in self.disjuncts)
 
 
 def read(data: bytes) -> Question:
-    if len(data) > _MOST_BYTES:
-        raise Unsupported("the VNN-LIB file is larger than the checker reads")
-    try:
-        text = data.decode("ascii")
-    except UnicodeDecodeError:
-        raise Rejected("the VNN-LIB file is not ASCII text") from None
-    declared: set[tuple[str, int]] = set()
-    lower: dict[int, Fraction] = {}
-    upper: dict[int, Fraction] = {}
+    declared: set[str] = set()
+    lower: dict[str, Fraction] = {}
+    upper: dict[str, Fraction] = {}
     facts: list[list[list[Inequality]]] = []
-    for command in _lists(text):
-        if command[:1] == ["declare-const"] and len(command) == 3 and command[2] == "Real":
-            name = _variable(command[1])
-            if name in declared:
-                raise Rejected(f"{command[1]} is declared twice in the VNN-LIB file")
-            declared.add(name)
-        elif command[:1] == ["assert"] and len(command) == 2:
-            bound = _input_bound(command[1], declared)
-            if bound is None:
-                facts.append(_disjuncts(command[1], declared))
-            else:
-                index, low, high = bound
-                if low is not None:
-                    lower[index] = max(low, lower.get(index, low))
-                if high is not None:
-                    upper[index] = min(high, upper.get(index, high))
-        else:
-            raise Unsupported(f"VNN-LIB command {str(command)[:60]} is not understood")
-    inputs = sum(kind == "X" for kind, _ in declared)
-    outputs = len(declared) - inputs
-    for kind, count in (("X", inputs), ("Y", outputs)):
-        if count == 0 or any((kind, i) not in declared for i in range(count)):
-            raise Rejected(f"the {kind} variables of the VNN-LIB file are not numbered 0, 1, 2, …")
-    for i in range(inputs):
-        if i not in lower or i not in upper or lower[i] > upper[i]:
-            raise Rejected(f"X_{i} has no interval in the VNN-LIB file")
-    box = [tuple(side[i] for i in range(inputs)) for side in (lower, upper)]
+    for command in _commands(data):
+        match command:
+            case ["declare-const", str(name), "Real"]:
+                if name in declared or not _VARIABLE.fullmatch(name):
+                    raise Rejected(f"{name[:40]!a} is declared twice or is not a variable")
+                declared.add(name)
+            case ["assert", ["<=" | ">=", _, _] as atom]:
+                term = _difference(atom, declared)
+                if any(name.startswith("X") for name in term):
+                    _tighten(term, lower, upper)
+                else:
+                    facts.append([[_inequality(term)]])
+            case ["assert", formula]:
+                facts.append(_disjuncts(formula, declared))
+            case _:
+                raise Unsupported(f"VNN-LIB command {str(command)[:60]} is not understood")
+    inputs, outputs = (
+        [f"{kind}_{i}" for i in range(sum(name[0] == kind for name in declared))] for kind in "XY"
+    )
+    if not inputs or not outputs or declared != {*inputs, *outputs}:
+        raise Rejected("the VNN-LIB file does not declare X_0, X_1... and Y_0, Y_1... without gaps")
+    for name in inputs:
+        if name not in lower or name not in upper or lower[name] > upper[name]:
+            raise Rejected(f"{name} has no interval in the VNN-LIB file")
     if not facts:
         raise Unsupported("the VNN-LIB file says nothing about the outputs")
-    combined: list[list[Inequality]] = [[]]
-    for alternatives in facts:
-        if len(combined) * len(alternatives) > 100_000:
-            raise Unsupported("the VNN-LIB file has more disjuncts than the checker expands")
-        combined = [left + right for left in combined for right in alternatives]
-    return Question(box[0], box[1], outputs, tuple(tuple(disjunct) for disjunct in combined))
+    box = [tuple(side[name] for name in inputs) for side in (lower, upper)]
+    return Question(box[0], box[1], len(outputs), tuple(map(tuple, _conjunction(facts))))
 
 
-def _lists(text: str) -> list[Any]:
-    """The nested lists of an s-expression file."""
-    top: list[Any] = []
-    stack = [top]
-    position = 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
+def _commands(data: bytes) -> Iterator[Any]:
+    """The top-level expressions of the file, as nested lists of words."""
+    if len(data) > _MOST_BYTES or not data.isascii():
+        raise Unsupported("the VNN-LIB file is not ASCII text, or too long for the checker")
+    opened: list[list[Any]] = []
+    for match in _TOKEN.finditer(data.decode("ascii")):
+        token: Any = match[1]
+        if match[2]:
             raise Rejected("the VNN-LIB file holds a character that is not text")
-        position = match.end()
-        token = match.group(1)
         if token == "(":
-            if len(stack) > 50:
+            if len(opened) == 50:
                 raise Unsupported("the VNN-LIB file is nested too deeply")
-            stack[-1].append([])
-            stack.append(stack[-1][-1])
-        elif token == ")":
-            if len(stack) == 1:
+            opened.append([])
+            continue
+        if token == ")":
+            if not opened:
                 raise Rejected("the VNN-LIB file closes a parenthesis that it did not open")
-            stack.pop()
+            token = opened.pop()
+        if token is not None and opened:
+            opened[-1].append(token)
         elif token is not None:
-            stack[-1].append(token)
-    if len(stack) != 1:
+            yield token
+    if opened:
         raise Rejected("the VNN-LIB file ends inside a parenthesis")
-    return top
 
 
-def _variable(text: Any) -> tuple[str, int]:
-    match = _VARIABLE.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
-        raise Rejected(f"{str(text)[:40]!r} is not a VNN-LIB variable")
-    return match.group(1), int(match.group(2))
-
-
-def _linear(expression: Any, declared: set[tuple[str, int]]) -> Term:
-    """A linear term; the key None holds the constant."""
-    if isinstance(expression, str):
-        if expression[:1] in ("X", "Y"):
-            variable = _variable(expression)
-            if variable not in declared:
-                raise Rejected(f"{expression} is used before it is declared")
-            return {variable: Fraction(1)}
-        return {None: decimal(expression)}
-    head, *rest = expression or [""]
-    parts = [_linear(part, declared) for part in rest]
-    if head == "*" and len(parts) == 2:
-        left, right = parts if set(parts[0]) <= {None} else reversed(parts)
-        if set(left) <= {None}:
-            factor = left.get(None, Fraction(0))
-            return {key: factor * value for key, value in right.items()}
-    if head in ("+", "-") and parts:
-        total: Term = {}
-        for position, part in enumerate(parts):
-            minus = head == "-" and (position > 0 or len(parts) == 1)
-            for key, value in part.items():
-                total[key] = total.get(key, Fraction(0)) + (-value if minus else value)
-        return total
+def _linear(expression: Any, declared: set[str]) -> Term:
+    match expression:
+        case str():
+            known = expression in declared
+            return {expression: Fraction(1)} if known else {"": decimal(expression)}
+        case ["*", first, second]:
+            left, right = _linear(first, declared), _linear(second, declared)
+            if set(left) != {""}:
+                left, right = right, left
+            if set(left) == {""}:
+                return {name: _product(left[""], value) for name, value in right.items()}
+        case ["-", only]:
+            return _sum({}, [_linear(only, declared)], -1)
+        case ["+" | "-" as head, first, *rest]:
+            others = [_linear(part, declared) for part in rest]
+            return _sum(_linear(first, declared), others, 1 if head == "+" else -1)
     raise Unsupported(f"VNN-LIB term {str(expression)[:60]} is not linear")
 
 
-def _difference(atom: Any, declared: set[tuple[str, int]]) -> Term:
-    """left - right of `left <= right` (or of `right >= left`)."""
-    if not isinstance(atom, list) or len(atom) != 3 or atom[0] not in ("<=", ">="):
-        raise Unsupported(f"VNN-LIB assertion {str(atom)[:60]} is not understood")
-    left, right = (_linear(side, declared) for side in atom[1:])
-    if atom[0] == ">=":
-        left, right = right, left
-    for key, value in right.items():
-        left[key] = left.get(key, Fraction(0)) - value
-    return {key: value for key, value in left.items() if value or key is None}
+def _product(left: Fraction, right: Fraction) -> Fraction:
+    value = left * right
+    if value.numerator.bit_length() + value.denominator.bit_length() > _LONGEST_NUMBER:
+        raise Unsupported("a product in the VNN-LIB file has too many digits")
+    return value
 
 
-def _input_bound(
-    atom: Any, declared: set[tuple[str, int]]
-) -> tuple[int, Fraction | None, Fraction | None] | None:
-    """The bound on one input that an atom states, or None if it speaks of outputs."""
-    if not isinstance(atom, list) or atom[:1] not in (["<="], [">="]):
-        return None
-    term = _difference(atom, declared)
-    constant = term.pop(None, Fraction(0))
-    if not any(key is not None and key[0] == "X" for key in term):
-        return None
+def _sum(total: Term, parts: list[Term], sign: int) -> Term:
+    for part in parts:
+        for name, value in part.items():
+            total[name] = total.get(name, Fraction(0)) + sign * value
+    return total
+
+
+def _difference(atom: Any, declared: set[str]) -> Term:
+    """left - right of `left <= right` (or of `right >= left`), which is to be at most zero."""
+    match atom:
+        case ["<=", left, right] | [">=", right, left]:
+            total = _sum(_linear(left, declared), [_linear(right, declared)], -1)
+            return {name: value for name, value in total.items() if value}
+    raise Unsupported(f"VNN-LIB assertion {str(atom)[:60]} is not understood")
+
+
+def _tighten(term: Term, lower: dict[str, Fraction], upper: dict[str, Fraction]) -> None:
+    """Intersect the box with `term` <= 0, which speaks of an input."""
+    constant = term.pop("", Fraction(0))
     if len(term) != 1:
         raise Unsupported("an input constraint of the VNN-LIB file is not an interval")
-    ((key, factor),) = term.items()
-    assert key is not None
+    ((name, factor),) = term.items()
     limit = -constant / factor
-    return (key[1], None, limit) if factor > 0 else (key[1], limit, None)
+    if factor > 0:
+        upper[name] = min(limit, upper.get(name, limit))
+    else:
+        lower[name] = max(limit, lower.get(name, limit))
 
 
-def _disjuncts(formula: Any, declared: set[tuple[str, int]]) -> list[list[Inequality]]:
+def _inequality(term: Term) -> Inequality:
+    """`term` <= 0 on outputs."""
+    bound = -term.pop("", Fraction(0))
+    if not term or any(name.startswith("X") for name in term):
+        raise Unsupported("a constraint of the VNN-LIB file speaks of no output, or of inputs too")
+    return Inequality(tuple(sorted((int(name[2:]), c) for name, c in term.items())), bound)
+
+
+def _disjuncts(formula: Any, declared: set[str]) -> list[list[Inequality]]:
     """The disjunctive normal form of a formula over the outputs."""
-    if isinstance(formula, list) and formula[:1] == ["or"] and len(formula) > 1:
-        return [disjunct for part in formula[1:] for disjunct in _disjuncts(part, declared)]
-    if isinstance(formula, list) and formula[:1] == ["and"] and len(formula) > 1:
-        product: list[list[Inequality]] = [[]]
-        for part in formula[1:]:
-            alternatives = _disjuncts(part, declared)
-            if len(product) * len(alternatives) > 100_000:
-                raise Unsupported("the VNN-LIB file has more disjuncts than the checker expands")
-            product = [left + right for left in product for right in alternatives]
-        return product
-    term = _difference(formula, declared)
-    bound = -term.pop(None, Fraction(0))
-    coefficients = []
-    for key, value in term.items():
-        if key is None or key[0] != "Y":
-            raise Unsupported("an output constraint of the VNN-LIB file speaks of inputs")
-        coefficients.append((key[1], value))
-    return [[Inequality(tuple(sorted(coefficients)), bound)]]
+    match formula:
+        case ["or", _, *_]:
+            return [d for part in formula[1:] for d in _disjuncts(part, declared)]
+        case ["and", _, *_]:
+            return _conjunction([_disjuncts(part, declared) for part in formula[1:]])
+    return [[_inequality(_difference(formula, declared))]]
+
+
+def _conjunction(parts: list[list[list[Inequality]]]) -> list[list[Inequality]]:
+    count = 1
+    for part in parts:
+        count = min(count * len(part), _MOST_LITERALS + 1)
+    literals = sum(sum(map(len, part)) * (count // len(part)) for part in parts)
+    if max(count, literals) > _MOST_LITERALS:
+        raise Unsupported("the VNN-LIB file has more disjuncts than the checker expands")
+    return [list(chain.from_iterable(choice)) for choice in product(*parts)]

@@ -8,7 +8,8 @@ by at most
 
 The inputs are float32 numbers (E = 0); ReLU keeps E; a unit whose real pre-activation is at most
 -E everywhere is exactly zero in float32, too. It does not hold for TF32, fp16, Winograd or
-flushed subnormals. M comes from interval bounds over the box.
+flushed subnormals, nor where a partial sum could overflow, which is refused. M comes from
+interval bounds over the box.
 
 Everything is computed in float64 and rounded up: a product of a nonnegative n-column matrix with
 a nonnegative vector is inflated by 1 + (n + 8) 2^-52, at least twice what its rounding can lose.
@@ -34,6 +35,8 @@ Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 _Vector = NDArray[np.float64]
 _U = 2.0**-24
 _TINY = 2.0**-149
+_HUGE = 2.0**127
+"""Half of what overflows float32, so that the rounding of partial sums cannot reach it."""
 _ULP = 2.0**-52
 
 
@@ -42,6 +45,7 @@ def output_error(
 ) -> list[Fraction]:
     """A bound of each output's float32 error on the float32 points of `box`.
 
+    OverflowError tells that there is none, because float32 (or this float64) may overflow.
     `tops` gives upper bounds of a hidden layer's pre-activations that are proved to hold on the
     box, where they are better than interval bounds.
     """
@@ -53,6 +57,8 @@ def output_error(
         for position, (weight, bias) in enumerate(layers):
             matrix, offset = weight.astype(np.float64), bias.astype(np.float64)
             error = _layer_error(np.abs(matrix), np.abs(offset), size, error)
+            if not np.isfinite(error).all():
+                raise OverflowError("a layer may overflow float32")
             low, high = _affine_range(matrix, offset, low, high)
             if position == len(layers) - 1:
                 break
@@ -63,8 +69,6 @@ def output_error(
             error = np.where(np.nextafter(high + error, np.inf) <= 0, 0.0, error)
             low, high = np.maximum(low, 0), np.maximum(high, 0)
             size = high
-    if not np.isfinite(error).all():
-        raise OverflowError("the float32 error bound is beyond float64")
     return [Fraction(float(e)) for e in error]
 
 
@@ -95,7 +99,7 @@ def _layer_error(matrix: _Vector, bias: _Vector, size: _Vector, error: _Vector) 
     carried = (matrix @ error) * up
     summed = ((matrix @ ((size + error) * (1 + _ULP))) * up + bias) * (1 + _ULP)
     result: _Vector = (carried + g * summed + (terms + 1) * _TINY) * (1 + 4 * _ULP)
-    return result
+    return np.where(summed < _HUGE, result, np.inf)
 
 
 def _affine_range(

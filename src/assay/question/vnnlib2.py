@@ -17,10 +17,11 @@ from math import prod
 
 from assay.errors import BadInput
 from assay.question import vnnlib
+from assay.question.assertions import Assertions
 from assay.question.property import Specification, Violation
 from assay.question.region import Box
 from assay.question.sexpr import Atom, Form, Source, shown
-from assay.question.vnnlib import Assertions, assertion_lines, comment_lines
+from assay.question.vnnlib import assertion_lines, comment_lines
 
 MAX_ELEMENTS = 2_000_000
 MAX_RANK = 16

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import platform
 import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import assay
 from assay.errors import CannotCertify
 from assay.suite.draw import Task, draw_tasks
-from assay.suite.journal import Journal, Made, Plan, TaskRecord, open_journal
+from assay.suite.journal import Journal, Plan, TaskRecord, open_journal
+from assay.suite.listing import document as suite_document
+from assay.suite.listing import row, versions
 from assay.suite.spec import Suite
 from assay.suite.workers import Outcome, Watcher, parallel
 from assay.truth.families import family
 from assay.truth.instance import Instance
 
-SCHEMA = 1
 # Families whose tasks take longest are begun first, so that no core idles at the end.
 LONGEST_FIRST = ("exact_radius", "constant_box", "corners")
 _SUFFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -63,7 +59,7 @@ def build(
     watcher = watcher or Watcher()
     tasks = draw_tasks(suite, seed)
     base = suite.spec.seed if seed is None else seed
-    plan = Plan(suite.text, base, _versions())
+    plan = Plan(suite.text, base, versions())
     with open_journal(folder, plan) as journal:
         document = journal.complete()
         if document is not None:
@@ -82,8 +78,10 @@ def build(
             else:
                 records[task.stem] = result
         _refuse_duplicates(tasks, records, failures, journal)
-        document = _document(suite, plan, tasks, records, failures)
-        rows = [_row(m, t) for t in tasks if t.stem in records for m in records[t.stem].instances]
+        kept = [(task, records[task.stem]) for task in tasks if task.stem in records]
+        failed = {task.stem: failures[task.stem] for task in tasks if task.stem in failures}
+        document = suite_document(suite.spec.name, plan, [r for _, r in kept], failed)
+        rows = [row(made, task.timeout) for task, record in kept for made in record.instances]
         journal.finish(rows, document, complete=not failures)
     return _report(folder, document, already, begun)
 
@@ -175,58 +173,6 @@ def _refuse_duplicates(
                     del seen[made.question]
             journal.discard(stem)
             del records[stem]
-
-
-def _row(made: Made, task: Task) -> str:
-    line = io.StringIO()
-    timeout = int(task.timeout) if task.timeout == int(task.timeout) else task.timeout
-    row = (f"onnx/{made.name}.onnx", f"vnnlib/{made.name}.vnnlib", timeout)
-    csv.writer(line, lineterminator="").writerow(row)
-    return line.getvalue()
-
-
-def _versions() -> dict[str, str]:
-    installed = {name: metadata.version(name) for name in ("numpy", "onnx")}
-    return {"assay": assay.__version__, "python": platform.python_version(), **installed}
-
-
-def _document(
-    suite: Suite,
-    plan: Plan,
-    tasks: Sequence[Task],
-    records: dict[str, TaskRecord],
-    failures: dict[str, str],
-) -> dict[str, Any]:
-    kept = [records[task.stem] for task in tasks if task.stem in records]
-    counts: dict[str, dict[str, int]] = {}
-    for record in kept:
-        for made in record.instances:
-            answers = counts.setdefault(record.family, {"robust": 0, "violated": 0})
-            answers[made.answer] += 1
-    replacements = [
-        {"task": record.stem, "seed": seed, "reason": reason, "used": record.seed}
-        for record in kept
-        for seed, reason in record.refused
-    ]
-    return {
-        "schema": SCHEMA,
-        "name": suite.spec.name,
-        "suite": plan.suite,
-        "seed": plan.seed,
-        "versions": dict(plan.versions),
-        "counts": counts,
-        "tasks": [
-            {"task": r.stem, "family": r.family, "seed": r.seed, "instances": len(r.instances)}
-            for r in kept
-        ],
-        "replacements": replacements,
-        "failures": [
-            {"task": task.stem, "reason": failures[task.stem]}
-            for task in tasks
-            if task.stem in failures
-        ],
-        "timings": {record.stem: record.seconds for record in kept},
-    }
 
 
 def _report(folder: Path, document: dict[str, Any], already: int, begun: float) -> BuildReport:

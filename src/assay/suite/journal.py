@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from assay.errors import BadInput
 from assay.truth.instance import Instance, sha256
@@ -30,6 +30,7 @@ PARTS = ("onnx", "vnnlib", "truth")
 class Plan:
     """What a folder is built from; a build is resumed only when all of it is the same."""
 
+    text_is: ClassVar[str] = "suite text"
     suite: str
     seed: int
     versions: Mapping[str, str]
@@ -37,7 +38,7 @@ class Plan:
     def difference(self, other: Mapping[str, Any]) -> str | None:
         """Name what differs between this plan and one read from a folder."""
         if other.get("suite") != self.suite:
-            return "suite text"
+            return self.text_is
         if other.get("seed") != self.seed:
             return f"seed ({other.get('seed')}, now {self.seed})"
         versions = other.get("versions")
@@ -108,22 +109,25 @@ class Journal:
             )
         return document
 
+    def refuse_unfinished_other(self) -> None:
+        """Refuse a folder in which another plan was begun."""
+        plan_file = self._state / "plan.json"
+        difference = plan_file.exists() and self._plan.difference(_read_json(plan_file))
+        if difference:
+            raise BadInput(
+                f"{self.folder}: holds an unfinished build with a different {difference}; "
+                "finish it as it was begun, or choose another folder"
+            )
+
     def begin(self) -> None:
         """Lay the folder out, or accept the layout of an interrupted build of the same plan."""
-        plan_file = self._state / "plan.json"
-        if plan_file.exists():
-            difference = self._plan.difference(_read_json(plan_file))
-            if difference:
-                raise BadInput(
-                    f"{self.folder}: holds an unfinished build with a different {difference}; "
-                    "finish it as it was begun, or choose another folder"
-                )
+        self.refuse_unfinished_other()
         with writing(self.folder):
             for part in (*(self.folder / part for part in PARTS), self._done):
                 part.mkdir(exist_ok=True)
             shutil.rmtree(self._state / "new", ignore_errors=True)
             (self._state / "new").mkdir()
-            self._write(plan_file, json.dumps(asdict(self._plan)).encode())
+            self._write(self._state / "plan.json", json.dumps(asdict(self._plan)).encode())
 
     def record_of(self, stem: str) -> TaskRecord | None:
         """Return the record of a finished task whose files are all as they were written."""

@@ -91,7 +91,8 @@ def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
 def mlp_outputs(layers: Sequence[Layer], point: Sequence[Fraction]) -> list[Fraction]:
     """The exact outputs of affine layers with ReLU in between, at a dyadic point."""
     denominator = max(value.denominator for value in point)
-    if any(denominator % value.denominator for value in point):
+    # a divisor of a power of two is one, too
+    if denominator & (denominator - 1) or any(denominator % v.denominator for v in point):
         raise ValueError("every coordinate must be a dyadic rational")
     exponent = 1 - denominator.bit_length()
     values = [v.numerator * (denominator // v.denominator) for v in point]

@@ -8,7 +8,7 @@ arithmetic, the upper radius by a rational witness.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -16,10 +16,16 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 
-from assay.bounds.nearest_violation import NearViolation, nearest_violation, polished
+from assay.bounds.nearest_violation import (
+    NearViolation,
+    nearest_in_cell,
+    nearest_violation,
+    polished,
+)
 from assay.bounds.phase_tree import (
     BudgetSpent,
     CounterexampleFound,
+    LeafUndecided,
     PhaseProof,
     Tree,
     TreeSearch,
@@ -40,6 +46,8 @@ Solver = Literal["branch", "highs", "scip"]
 _RESTARTS = 30
 _CLOSENESS = 0.1
 """The part of the margin expected near the boundary that every leaf should prove."""
+_SOLVER_GAP = 1e-4
+"""A solver whose bound stays further below the nearest violation has not found the radius."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,9 @@ class Subject:
         box = Box.around(self.centre, radius)
         return np.array([float(v) for v in box.lower]), np.array([float(v) for v in box.upper])
 
+    def distance(self, point: Sequence[Fraction]) -> Fraction:
+        return max(abs(p - c) for p, c in zip(point, self.centre, strict=True))
+
     def margin(self, point: Sequence[Fraction]) -> Fraction:
         return self.violation.margin(mlp_outputs(self.layers, point))
 
@@ -97,10 +108,13 @@ def certified_radius(
     """Enclose the radius: lower is about `fraction` times the minimal one, upper just above it."""
     network, centre = subject.network(), subject.floats()
     if subject.margin(subject.centre) <= 0:
-        raise CannotCertify("exact_radius: the label is not the network's answer at the centre")
+        raise CannotCertify("exact_radius: two scores tie at the centre; take another one")
     near = nearest_violation(network, centre, subject.label, draw, largest)
     if near is None:
-        raise CannotCertify(f"exact_radius: no violation was found within radius {largest}")
+        raise CannotCertify(
+            f"exact_radius: no violation was found within radius {largest}; "
+            "take another seed or centre"
+        )
     grid = _grid(subject.centre, near.radius)
     target = near.radius
     if solver != "branch":
@@ -120,9 +134,13 @@ def certified_radius(
                 f"exact_radius: the tree at radius {float(lower):.6g} needs more than "
                 f"{nodes} nodes; raise nodes or take a smaller network"
             ) from None
+        except LeafUndecided:
+            raise CannotCertify(
+                f"exact_radius: radius {float(lower):.6g} is so close to the boundary that float64 "
+                "cannot tell; ask for a smaller fraction"
+            ) from None
         witness = _exact_witness(subject, near, grid)
-        distance = max(abs(w - c) for w, c in zip(witness, subject.centre, strict=True))
-        return CertifiedRadius(lower, distance, witness, proof, grid)
+        return CertifiedRadius(lower, subject.distance(witness), witness, proof, grid)
     raise CannotCertify("exact_radius: the search for the nearest violation did not settle")
 
 
@@ -165,18 +183,45 @@ def _milp_target(
             outside = found.point + 1e-7 * (found.point - centre)
             closer = polished(network, centre, subject.label, outside)
             near = closer if closer.radius < near.radius else near
+    if target < near.radius * (1 - _SOLVER_GAP):
+        raise CannotCertify(
+            f"exact_radius: {solver} leaves the radius between {target:.6g} and "
+            f"{near.radius:.6g} after {nodes} nodes; raise nodes or take solver branch"
+        )
     return target, near
 
 
 def _exact_witness(subject: Subject, near: NearViolation, grid: Fraction) -> tuple[Fraction, ...]:
-    """A violating input on the grid, stretched from the near violation as little as needed."""
+    """A violating input on the grid, as little beyond the near violation as the search manages.
+
+    Either the near violation is stretched away from the centre, or, where the violating region
+    is a thin wedge, its ReLU cell is asked for a slightly deeper violation.
+    """
     centre = subject.floats()
+    found: list[tuple[Fraction, ...]] = []
+    for candidates in (_stretched(centre, near), _deeper(subject, centre, near)):
+        for candidate in candidates:
+            point = tuple(round(Fraction(float(v)) / grid) * grid for v in candidate)
+            if subject.margin(point) < 0:
+                found.append(point)
+                break
+    if not found:
+        raise CannotCertify("exact_radius: no exact witness was found just above the radius")
+    return min(found, key=subject.distance)
+
+
+def _stretched(centre: Floats, near: NearViolation) -> Iterator[Floats]:
     for exponent in range(-26, -3):
-        stretched = centre + (near.point - centre) * (1 + 2.0**exponent)
-        point = tuple(round(Fraction(float(v)) / grid) * grid for v in stretched)
-        if subject.margin(point) < 0:
-            return point
-    raise CannotCertify("exact_radius: no exact witness was found just above the radius")
+        yield centre + (near.point - centre) * (1 + 2.0**exponent)
+
+
+def _deeper(subject: Subject, centre: Floats, near: NearViolation) -> Iterator[Floats]:
+    network = subject.network()
+    for exponent in range(-24, -6):
+        moved = nearest_in_cell(network, centre, subject.label, near.cell, 2.0**exponent)
+        if moved is None:
+            return
+        yield moved.point
 
 
 def _grid(centre: Sequence[Fraction], radius: float) -> Fraction:

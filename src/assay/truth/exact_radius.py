@@ -4,7 +4,8 @@ Theorem. Let r* be the least l_inf distance from the centre to an input that som
 class scores at least as high as the label (paper, A.1). A tree of ReLU phases, each leaf refuted
 by multipliers in exact arithmetic, proves r* > lower; an exact rational witness proves
 r* <= upper. The box of radius fraction * r* (rounded down, at most `lower`) is robust; that of
-radius (2 - fraction) * upper (rounded up) is violated by a witness inside it.
+radius (2 - fraction) * upper (rounded up) is violated by a witness inside it, and for the
+closest enclosure that of radius `upper` itself.
 One search serves all fractions: the tree of the largest is cut down for the smaller ones.
 """
 
@@ -16,11 +17,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.random import Generator
-from pydantic import Field
+from pydantic import Field, ValidationError, field_validator
 
 from assay.bounds.nearest_violation import lowest_margin
-from assay.errors import BadInput, CannotCertify
-from assay.proof.arithmetic import Rejected
+from assay.errors import BadInput, CannotCertify, Unsupported
+from assay.proof import arithmetic, reader
+from assay.proof.chain import read_chain
 from assay.proof.checker import proven_margin
 from assay.question.floaterror import Layer
 from assay.question.mlp_layers import mlp_layers
@@ -35,12 +37,15 @@ from assay.truth.certified_radius import (
     proof_within,
 )
 from assay.truth.constructor import Constructor, Knobs
-from assay.truth.dyadic import as_written, nearest
+from assay.truth.dyadic import as_written, leading_exponent, nearest
 from assay.truth.instance import Instance
 from assay.truth.random_networks import random_layers, trained_layers
 from assay.truth.randomness import generator
 
 FAMILY = "exact_radius"
+CLOSEST = 0.99999
+"""How closely a radius is enclosed unless a knob says otherwise."""
+_LARGEST_RADIUS = 4.0
 Portion = Annotated[float, Field(gt=0, le=0.999999)]
 Width = Annotated[int, Field(ge=1, le=500)]
 
@@ -65,12 +70,23 @@ class ExactRadiusKnobs(NetworkKnobs):
     fractions: tuple[Portion, ...] = Field(
         (0.9,), min_length=1, max_length=20, description="parts of the exact radius to ask about"
     )
+    enclosure: Portion = Field(
+        CLOSEST,
+        description="how closely the radius is enclosed: lower over upper, at least the fractions",
+    )
     solver: Solver = Field(
         "branch", description="what seeks the radius: our phase search, or a MILP by highs or scip"
     )
     nodes: int = Field(
         20_000, ge=1, le=2_000_000, description="most nodes of the proof's trees, then refuse"
     )
+
+    @field_validator("fractions")
+    @classmethod
+    def _distinct(cls, fractions: tuple[float, ...]) -> tuple[float, ...]:
+        if len(set(fractions)) < len(fractions):
+            raise ValueError("a fraction occurs twice; give each once")
+        return fractions
 
 
 def make(knobs: ExactRadiusKnobs, seed: int) -> list[Instance]:
@@ -94,26 +110,47 @@ def from_onnx(
 ) -> list[Instance]:
     """Certify a ReLU network that the user brings, around the class it gives the centre.
 
-    The centre is moved to multiples of 2^-20, so that box bounds are float32 numbers.
+    The closest enclosure is always among the instances, so that together they prove both radii.
+    The centre is moved to multiples of 2^-20, coarser ones for coordinates beyond 8, so that
+    box bounds are float32 numbers.
     """
     layers = mlp_layers(load(onnx, place))
+    _refuse_unprovable(onnx, place)
     inputs = layers[0][0].shape[1]
     if len(centre) != inputs:
         raise BadInput(f"{place} has {inputs} inputs but the centre has {len(centre)} numbers")
-    knobs = ExactRadiusKnobs(
+    knobs = _brought_knobs(
         inputs=inputs,
         classes=len(layers[-1][1]),
         hidden=tuple(len(bias) for _, bias in layers[:-1]),
-        weights="random",
-        centres=1,
-        fractions=tuple(fractions),
+        fractions=(*fractions, *([CLOSEST] if max(fractions, default=0) < CLOSEST else [])),
         solver=solver,
         nodes=nodes,
+        centres=1,
     )
     parameters = {**knobs.model_dump(mode="json"), "weights": "brought"}
-    moved = tuple(nearest(value, -20) for value in centre)
+    farthest = max(map(abs, centre)) + 2 * Fraction(_LARGEST_RADIUS)
+    exponent = max(-20, leading_exponent(farthest) + 1 - 24)
+    moved = tuple(nearest(value, exponent) for value in centre)
     draw = generator(FAMILY, knobs, seed)
     return _instances(layers, moved, onnx, parameters, knobs, seed, draw)
+
+
+def _refuse_unprovable(onnx: bytes, place: str) -> None:
+    """Say before a long search that the checker would not read the network as a chain."""
+    try:
+        read_chain(reader.read(onnx))
+    except (arithmetic.Rejected, arithmetic.Unsupported) as reason:
+        raise Unsupported(f"{place}: {reason}; only such networks can be certified") from None
+
+
+def _brought_knobs(**values: object) -> ExactRadiusKnobs:
+    try:
+        return ExactRadiusKnobs.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise BadInput(f"exact_radius: {place} is not allowed: {first['msg']}") from None
 
 
 def _instances(
@@ -128,37 +165,50 @@ def _instances(
     label = _label(layers, centre)
     subject = Subject(layers, centre, label)
     portions = [as_written(f) for f in knobs.fractions]
+    closest = max(as_written(knobs.enclosure), *portions)
     whole = certified_radius(
-        subject, max(portions), solver=knobs.solver, nodes=knobs.nodes, draw=draw, largest=4.0
+        subject,
+        closest,
+        solver=knobs.solver,
+        nodes=knobs.nodes,
+        draw=draw,
+        largest=_LARGEST_RADIUS,
     )
+
     shared = {
         "radius_lower": str(whole.lower),
         "radius_upper": str(whole.upper),
         "leaves": str(whole.proof.leaves),
     }
+
+    def design(radius: Fraction, asked: float) -> Design:
+        own = {k: v for k, v in parameters.items() if k != "fractions"}
+        return Design(
+            FAMILY,
+            {**own, "fraction": asked},
+            seed,
+            layers,
+            Box.around(centre, radius),
+            subject.violation,
+            {**shared, "epsilon": str(radius)},
+            onnx=onnx,
+            prefix=f"f{asked!r}-" if len(portions) > 1 else "",
+        )
+
+    if max(portions) < closest:
+        # no instance will carry this proof, but the lower radius is stated on its strength
+        _robust(subject, whole, design(whole.lower, knobs.enclosure), whole.lower)
     made: list[Instance] = []
     for asked, portion in zip(knobs.fractions, portions, strict=True):
-        inner = min(whole.lower, _down(portion / max(portions) * whole.lower, whole.grid))
-        outer = _up((2 - portion) * whole.upper, whole.grid)
+        inner = min(whole.lower, _down(portion / closest * whole.lower, whole.grid))
+        outer = whole.upper
+        if portion < closest:
+            outer = _up((2 - portion) * whole.upper, whole.grid)
         if inner <= 0:
             raise BadInput(f"exact_radius: fraction {asked} leaves a box without inside; raise it")
-
-        def design(radius: Fraction, asked: float = asked) -> Design:
-            own = {k: v for k, v in parameters.items() if k != "fractions"}
-            return Design(
-                FAMILY,
-                {**own, "fraction": asked},
-                seed,
-                layers,
-                Box.around(centre, radius),
-                subject.violation,
-                {**shared, "epsilon": str(radius)},
-                onnx=onnx,
-                prefix=f"f{asked:g}-" if len(portions) > 1 else "",
-            )
-
-        made.append(_robust(subject, whole, design(inner), inner))
-        made.append(violated_instance(design(outer), _deep_witness(subject, whole, outer, draw)))
+        made.append(_robust(subject, whole, design(inner, asked), inner))
+        witness = _deep_witness(subject, whole, outer, draw)
+        made.append(violated_instance(design(outer, asked), witness))
     return made
 
 
@@ -172,7 +222,7 @@ def _robust(subject: Subject, whole: CertifiedRadius, design: Design, radius: Fr
     arrays = proof_within(subject, whole, radius).packed()
     try:
         margin = proven_margin(design.network_bytes(), design.question_bytes(), "relu_tree", arrays)
-    except Rejected as reason:
+    except arithmetic.Rejected as reason:
         raise CannotCertify(f"exact_radius: the proof does not hold exactly: {reason}") from None
     return robust_instance(design, margin, kind="relu_tree", arrays=arrays)
 

@@ -17,7 +17,6 @@ from assay.proof.interval import Interval, through
 
 
 def prove(claim: Claim) -> Proof:
-    claim.without_arrays()
     dead, bounds = _dead_layer(claim)
     zero = Vector((0,) * claim.chain.layers[dead].units, 1)
     outputs = claim.chain.outputs(zero, start=dead + 1)
@@ -34,15 +33,15 @@ def _dead_layer(claim: Claim) -> tuple[int, Interval]:
         return 0, first
     if len(hidden) < 2:
         raise Rejected("some unit of the only hidden layer is not dead on the box")
+    gates = hidden[1]
     highest = []
-    for unit, row in enumerate(hidden[1].rows):
+    for unit, row in enumerate(gates.rows):
         hinges = [j for j, weight in enumerate(row) if weight]
         weights = [row[j] for j in hinges]
         if min(weights, default=0) < 0:
             raise Rejected(f"gate {unit} of the second hidden layer is not convex")
-        (maximum,) = corner_maxima(hidden[0], hinges, [weights], claim.box)
-        highest.append((maximum + hidden[1].bias[unit]) / hidden[1].denominator)
+        (maximum,) = corner_maxima(hidden[0], hinges, [weights], claim.box, gates.units)
+        highest.append((maximum + gates.bias[unit]) / gates.denominator)
         if highest[-1] > 0:
             raise Rejected(f"gate {unit} of the second hidden layer opens inside the box")
-    lowest = tuple(Fraction(b, hidden[1].denominator) for b in hidden[1].bias)
-    return 1, Interval.of(lowest, tuple(highest))
+    return 1, Interval.of([Fraction(b, gates.denominator) for b in gates.bias], highest)

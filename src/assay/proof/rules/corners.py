@@ -12,19 +12,15 @@ from assay.proof.corner_maximum import corner_maxima
 
 
 def prove(claim: Claim) -> Proof:
-    claim.without_arrays()
     if len(claim.chain.hidden) != 1:
         raise Unsupported("a corners certificate is for networks with one hidden layer")
     layer = claim.chain.hidden[0]
     objectives = list(claim.objectives())
-    weights = []
-    for number, objective in enumerate(objectives):
-        row = [-c for c in objective.coefficients.numerators]
+    weights = [[-c for c in objective.coefficients.numerators] for objective in objectives]
+    for number, row in enumerate(weights):
         if min(row) < 0:
-            raise Rejected(
-                f"disjunct {number} is not concave: hinge {row.index(min(row))} pulls up"
-            )
-        weights.append(row)
+            hinge = row.index(min(row))
+            raise Rejected(f"disjunct {number} is not concave: hinge {hinge} pulls up")
     highest = corner_maxima(layer, list(range(layer.units)), weights, claim.box)
     return Proof(
         min(

@@ -12,6 +12,7 @@ form's; a maximum is at least either side, a minimum at least the smaller one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from assay.proof.arithmetic import Rejected, Unsupported
@@ -20,6 +21,7 @@ from assay.proof.claim import Claim, Proof
 from assay.proof.interval import Interval
 
 Signed = list[tuple[int, int]]
+"""Terms with a sign, as (sign, number of the term)."""
 
 
 class _Terms:
@@ -36,10 +38,13 @@ class _Terms:
             self.kinds.append(key)
         return self._numbers[key]
 
-    def combine(self, coefficients: dict[int, int], place: str) -> Signed:
-        """A combination of terms as signed maxima, minima and plain terms."""
-        left = {term: c for term, c in coefficients.items() if c}
-        if any(abs(c) != 1 for c in left.values()):
+    def combine(self, row: Sequence[int], units: list[int], scale: int, place: str) -> Signed:
+        """sum of row[j] / scale * units[j] as signed maxima, minima and plain terms."""
+        weights: dict[int, int] = {}
+        for weight, term in zip(row, units, strict=True):
+            weights[term] = weights.get(term, 0) + weight
+        left = {term: weight // scale for term, weight in weights.items() if weight}
+        if any(abs(weight) not in (0, scale) for weight in weights.values()):
             raise Rejected(f"{place} weighs a term by something else than 1 or -1")
         result: Signed = []
         for term in sorted(left, reverse=True):
@@ -54,11 +59,10 @@ class _Terms:
             elif left.get(a) == -sign:
                 result.append((-sign, self.number("min", a, b)))
                 del left[term], left[a]
-        return result + [(sign, term) for term, sign in left.items()]
+        return sorted(result + [(sign, term) for term, sign in left.items()], reverse=True)
 
 
 def prove(claim: Claim) -> Proof:
-    claim.without_arrays()
     hidden = claim.chain.hidden
     if len(hidden) < 2:
         raise Unsupported("a meap certificate is for networks with at least two hidden layers")
@@ -68,8 +72,10 @@ def prove(claim: Claim) -> Proof:
         units = [_unit(terms, units, layer, unit, depth) for unit in range(layer.units)]
     outputs = []
     for number, objective in enumerate(claim.objectives()):
-        scale, combination = _scaled(objective.coefficients.numerators, units, number)
-        signed = terms.combine(combination, f"disjunct {number}")
+        row = objective.coefficients.numerators
+        # the row is scale times a row of signs; the term it reads may be missing
+        scale = max(map(abs, row)) or 1
+        signed = terms.combine(row, units, scale, f"disjunct {number}")
         if [sign for sign, _ in signed] not in ([], [1]):
             raise Rejected(f"disjunct {number} is not one positive term")
         weight = Fraction(scale, objective.coefficients.denominator)
@@ -86,31 +92,14 @@ def prove(claim: Claim) -> Proof:
 def _unit(terms: _Terms, units: list[int], layer: Affine, unit: int, depth: int) -> int:
     """The term that a later unit computes."""
     place = f"unit {unit} of hidden layer {depth}"
-    row = layer.rows[unit]
-    if layer.bias[unit] or any(w % layer.denominator for w in row):
-        raise Rejected(f"{place} is not a plain sum and difference of terms")
-    signed = sorted(terms.combine(_gathered(row, units, layer.denominator), place), reverse=True)
+    if layer.bias[unit]:
+        raise Rejected(f"{place} has a bias")
+    signed = terms.combine(layer.rows[unit], units, layer.denominator, place)
     if [sign for sign, _ in signed] == [1]:
         return signed[0][1]
     if [sign for sign, _ in signed] == [1, -1]:
         return terms.number("rise", signed[0][1], signed[1][1])
     raise Rejected(f"{place} is neither a term nor the difference of two")
-
-
-def _gathered(row: list[int], units: list[int], divisor: int) -> dict[int, int]:
-    total: dict[int, int] = {}
-    for weight, term in zip(row, units, strict=True):
-        if weight:
-            total[term] = total.get(term, 0) + weight // divisor
-    return total
-
-
-def _scaled(row: tuple[int, ...], units: list[int], number: int) -> tuple[int, dict[int, int]]:
-    """A combination with weights +-scale as scale times one with weights +-1."""
-    scale = max((abs(w) for w in row), default=0)
-    if any(w % scale for w in row if scale):
-        raise Rejected(f"disjunct {number} weighs terms differently")
-    return scale, _gathered(list(row), units, scale)
 
 
 def _least(terms: _Terms, first: Affine, box: Interval) -> list[Fraction]:
@@ -123,18 +112,17 @@ def _least(terms: _Terms, first: Affine, box: Interval) -> list[Fraction]:
             least.append(Fraction(0))
         elif kind == "min":
             least.append(min(least[a], least[b]))
+        elif terms.kinds[a][0] == terms.kinds[b][0] == "unit":
+            least.append(max(least[a], least[b], _minimum(first, [a, b], box) / 2))
         else:
-            both = [terms.kinds[t] for t in (a, b)]
-            pair = all(part[0] == "unit" for part in both)
-            mean = _minimum(first, [part[1] for part in both], box) / 2 if pair else least[a]
-            least.append(max(least[a], least[b], mean))
+            least.append(max(least[a], least[b]))
     return least
 
 
 def _minimum(first: Affine, units: list[int], box: Interval) -> Fraction:
     """The exact minimum over the box of the sum of some first-layer pre-activations."""
-    row = [sum(column) for column in zip(*(first.rows[u] for u in units), strict=True)]
+    row = [sum(weights) for weights in zip(*(first.rows[u] for u in units), strict=True)]
     ends = zip(row, box.lower.numerators, box.upper.numerators, strict=True)
-    total = sum(w * (low if w > 0 else high) for w, low, high in ends if w)
+    total = sum(w * (low if w > 0 else high) for w, low, high in ends)
     bias = sum(first.bias[u] for u in units) * box.denominator
     return Fraction(total + bias, first.denominator * box.denominator)

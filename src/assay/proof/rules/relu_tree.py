@@ -16,149 +16,118 @@ whatever the splits are. At each leaf `kernel` bounds the excess below by a posi
 
 from __future__ import annotations
 
-from array import array
-from dataclasses import replace
+import struct
+from collections.abc import Iterator
 from fractions import Fraction
-from sys import byteorder
+from itertools import islice
 
-from assay.proof.arithmetic import Rejected, Vector, floor_dyadic
+from assay.proof.arithmetic import Rejected, Unsupported, Vector
 from assay.proof.claim import Claim, Proof
 from assay.proof.interval import Interval, preactivations
 from assay.proof.kernel import Multipliers, Objective, Phases, Relaxation
 
-_BATCH = 2048
 _BOUND_BITS = 64
 _LARGEST_SHIFT = 120
+_DEEPEST_TREE = 1000
 
-
-class _Words:
-    """The arrays as a stream of words that must be used up exactly."""
-
-    def __init__(self, data: bytes) -> None:
-        if len(data) % 4:
-            raise Rejected("the certificate's arrays are not whole words")
-        self._words = array("i")
-        self._words.frombytes(data)
-        if byteorder == "big":
-            self._words.byteswap()
-        self._next = 0
-
-    def take(self, count: int) -> array[int]:
-        if not 0 <= count <= len(self._words) - self._next:
-            raise Rejected("the certificate's arrays end too early")
-        self._next += count
-        return self._words[self._next - count : self._next]
-
-    def one(self) -> int:
-        return self.take(1)[0]
-
-    def multipliers(self, count: int) -> Multipliers:
-        shift = self.one()
-        if abs(shift) > _LARGEST_SHIFT:
-            raise Rejected("a multiplier's shift in the certificate is out of range")
-        return Multipliers(shift, self.take(count).tolist())
-
-    def finished(self) -> bool:
-        return self._next == len(self._words)
+Words = Iterator[int]
+"""The arrays as a stream of words that must be used up exactly."""
 
 
 def prove(claim: Claim) -> Proof:
-    if claim.arrays is None:
-        raise Rejected("a relu_tree certificate needs its arrays")
-    words = _Words(claim.arrays)
-    hidden = claim.chain.hidden
-    units = sum(layer.units for layer in hidden)
-    relaxation = _tightened(claim, words)
-    margin: Fraction | None = None
+    arrays = claim.arrays or b""
+    if len(arrays) % 4:
+        raise Rejected("the certificate's arrays are not whole words")
+    words = (word for (word,) in struct.iter_unpack("<i", arrays))
+    most = len(arrays) // 4
+    relaxation = _tightened(claim, words, most)
+    units = sum(layer.units for layer in claim.chain.hidden)
+    margins: list[Fraction] = []
     for number, objective in enumerate(claim.objectives()):
-        tree = words.take(words.one())
-        leaves = _leaves(tree.tolist(), units, number)
-        for start in range(0, len(leaves), _BATCH):
-            batch = [
-                (words.multipliers(units), phases) for phases in leaves[start : start + _BATCH]
-            ]
-            for leaf, bound in enumerate(relaxation.lower_bounds(objective, batch), start):
-                if bound is None:
-                    continue
-                if bound <= 0:
-                    raise Rejected(f"leaf {leaf} of the tree for disjunct {number} is not refuted")
-                margin = bound if margin is None else min(margin, bound)
-    if not words.finished():
-        raise Rejected("the certificate's arrays hold more than the trees need")
-    if margin is None:
-        raise Rejected("no leaf of the certificate speaks of any input")
-    return Proof(margin, dict(enumerate(relaxation.bounds)))
+        tree = _take(words, _one(words, 1, most))
+        for leaf, phases in enumerate(_leaves(tree, units, number)):
+            bound = relaxation.lower_bound(objective, _multipliers(words, units), phases)
+            if bound is not None and bound <= 0:
+                raise Rejected(f"leaf {leaf} of the tree for disjunct {number} is not refuted")
+            margins += [] if bound is None else [bound]
+    if next(words, None) is not None or not margins:
+        raise Rejected("the certificate's arrays hold more than the trees need, or nothing")
+    return Proof(min(margins), dict(enumerate(relaxation.bounds)))
 
 
-def _tightened(claim: Claim, words: _Words) -> Relaxation:
+def _take(words: Words, count: int) -> list[int]:
+    taken = list(islice(words, count))
+    if len(taken) < count:
+        raise Rejected("the certificate's arrays end too early")
+    return taken
+
+
+def _one(words: Words, least: int, most: int) -> int:
+    (word,) = _take(words, 1)
+    if not least <= word <= most:
+        raise Rejected(f"{word} in the certificate's arrays is not between {least} and {most}")
+    return word
+
+
+def _multipliers(words: Words, count: int) -> Multipliers:
+    return Multipliers(_one(words, -_LARGEST_SHIFT, _LARGEST_SHIFT), _take(words, count))
+
+
+def _tightened(claim: Claim, words: Words, most: int) -> Relaxation:
+    """The network with intervals for all hidden units, improved as the certificate says.
+
+    Bounds are rounded outwards to multiples of 2^-64, to keep later integers short.
+    """
     hidden = claim.chain.hidden
-    bounds = _short(preactivations(claim.chain, claim.box)[:-1])
-    for step in range(words.one()):
-        layer, unit, side = words.take(3)
-        if not (0 < layer < len(hidden) and 0 <= unit < hidden[layer].units and side in (0, 1)):
-            raise Rejected(f"tightening {step} of the certificate names no unit of a later layer")
-        below = Relaxation(hidden[:layer], claim.box, tuple(bounds[:layer]))
-        sign = -1 if side else 1
-        row, own = hidden[layer].rows[unit], hidden[layer]
+    lower, upper = [], []
+    for interval in preactivations(claim.chain, claim.box)[:-1]:
+        lower.append([_floor(n, interval.denominator) for n in interval.lower.numerators])
+        upper.append([-_floor(-n, interval.denominator) for n in interval.upper.numerators])
+
+    def relaxation(layers: int) -> Relaxation:
+        ends = zip(lower[:layers], upper[:layers], strict=True)
+        bounds = tuple(Interval.over(1 << _BOUND_BITS, low, high) for low, high in ends)
+        return Relaxation(hidden[:layers], claim.box, bounds)
+
+    for _ in range(_one(words, 0, most)):
+        layer = _one(words, 1, len(hidden) - 1)
+        unit, side = _one(words, 0, hidden[layer].units - 1), _one(words, 0, 1)
+        own, sign = hidden[layer], -1 if side else 1
         objective = Objective(
-            Vector(tuple(sign * w for w in row), own.denominator),
+            Vector(tuple(sign * w for w in own.rows[unit]), own.denominator),
             Fraction(sign * own.bias[unit], own.denominator),
         )
-        multipliers = words.multipliers(sum(h.units for h in hidden[:layer]))
-        (bound,) = below.lower_bounds(objective, [(multipliers, {})])
-        if bound is not None:
-            bounds[layer] = _improved(bounds[layer], unit, side, bound)
-    return Relaxation(hidden, claim.box, tuple(bounds))
+        multipliers = _multipliers(words, sum(h.units for h in hidden[:layer]))
+        bound = relaxation(layer).lower_bound(objective, multipliers, {})
+        if bound is None:
+            raise Rejected("the certificate's intervals contradict each other")
+        value = _floor(bound.numerator, bound.denominator)
+        if side == 0:
+            lower[layer][unit] = max(lower[layer][unit], value)
+        else:
+            upper[layer][unit] = min(upper[layer][unit], -value)
+    return relaxation(len(hidden))
 
 
-def _short(bounds: list[Interval]) -> list[Interval]:
-    """The same bounds rounded outwards to multiples of 2^-64, to keep later integers short."""
-    rounded = []
-    for interval in bounds:
-        lower = [floor_dyadic(value, _BOUND_BITS) for value in interval.lower.fractions()]
-        upper = [-floor_dyadic(-value, _BOUND_BITS) for value in interval.upper.fractions()]
-        one = 1 << _BOUND_BITS
-        rounded.append(
-            Interval(
-                Vector(tuple(int(v * one) for v in lower), one),
-                Vector(tuple(int(v * one) for v in upper), one),
-            )
-        )
-    return rounded
+def _floor(numerator: int, denominator: int) -> int:
+    return (numerator << _BOUND_BITS) // denominator
 
 
-def _improved(interval: Interval, unit: int, side: int, bound: Fraction) -> Interval:
-    """The interval with one end moved inwards to `bound`, which is -bound for an upper end."""
-    value = floor_dyadic(bound, _BOUND_BITS) * interval.denominator
-    lower, upper = list(interval.lower.numerators), list(interval.upper.numerators)
-    if side == 0:
-        lower[unit] = max(lower[unit], int(value))
-    else:
-        upper[unit] = min(upper[unit], -int(value))
-    return replace(
-        interval,
-        lower=Vector(tuple(lower), interval.denominator),
-        upper=Vector(tuple(upper), interval.denominator),
-    )
-
-
-def _leaves(tree: list[int], units: int, number: int) -> list[Phases]:
+def _leaves(tree: list[int], units: int, number: int) -> Iterator[Phases]:
     """The phases of every leaf of a complete preorder tree."""
-    leaves: list[Phases] = []
     pending: list[Phases] = [{}]
     for word in tree:
         if not pending:
             raise Rejected(f"the tree for disjunct {number} goes on after its last leaf")
         phases = pending.pop()
         if word == -1:
-            leaves.append(phases)
+            yield phases
             continue
         if not 0 <= word < units or word in phases:
-            raise Rejected(
-                f"the tree for disjunct {number} splits on {word}, which is no free unit"
-            )
+            raise Rejected(f"the tree for disjunct {number} splits on {word}, no free unit")
+        if len(phases) == _DEEPEST_TREE:
+            raise Unsupported(f"the tree for disjunct {number} is deeper than {_DEEPEST_TREE}")
         pending.append({**phases, word: -1})
         pending.append({**phases, word: 1})
     if pending:
         raise Rejected(f"the tree for disjunct {number} lacks {len(pending)} subtrees")
-    return leaves

@@ -1,0 +1,214 @@
+"""Build and check the relu suite, and write what was measured into docs/evidence/.
+
+    python benchmarks/evidence.py [--suite relu] [--jobs 2]
+
+The figures to compare with are those of the prototypes in the project's findings (CPU seconds,
+one core, the paper's largest sizes); ours are wall seconds of one process for each instance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import radius_solvers
+
+ROOT = Path(__file__).parents[1]
+MOST_MEMORY_MB = 2048
+
+
+def run(*arguments: str) -> tuple[float, Any]:
+    """Run the command line with --json; its wall seconds and its document."""
+    begin = time.perf_counter()
+    command = [str(Path(sys.executable).parent / "assay"), *arguments, "--json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
+    return time.perf_counter() - begin, json.loads(done.stdout)
+
+
+def megabytes(folder: Path) -> float:
+    return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) / 1e6
+
+
+def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in (header, ("---",) * len(header), *rows)]
+    return "\n".join(lines) + "\n"
+
+
+def truths(folder: Path) -> dict[str, Any]:
+    return {f.stem: json.loads(f.read_text()) for f in sorted((folder / "truth").glob("*.json"))}
+
+
+def by_family(known: dict[str, Any], built: dict[str, float], checked: dict[str, float]) -> str:
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for truth in known.values():
+        counts[truth["family"]][truth["answer"]] += 1
+        counts[truth["family"]][f"{truth['answer']} float32"] += truth["guard"] == "float32"
+    rows = []
+    for name, count in sorted(counts.items()):
+        build = [s for task, s in built.items() if task.startswith(f"{name}-")]
+        check = [s for task, s in checked.items() if task.startswith(f"{name}-")]
+        rows.append(
+            (
+                name,
+                f"{count['robust']} + {count['violated']}",
+                f"{count['robust float32']} + {count['violated float32']}",
+                f"{sum(build):.1f}",
+                f"{max(build):.1f}",
+                f"{sum(check):.1f}",
+                f"{max(check):.2f}",
+            )
+        )
+    header = (
+        "family",
+        "robust + violated",
+        "of these guard float32",
+        "build s",
+        "slowest",
+        "check s",
+        "slowest",
+    )
+    return table(header, rows)
+
+
+def radii(known: dict[str, Any], checked: dict[str, float], built: dict[str, float]) -> str:
+    rows = []
+    for name, truth in known.items():
+        if truth["family"] != "exact_radius" or truth["answer"] != "robust":
+            continue
+        facts = truth["facts"]
+        low, high = Fraction(facts["radius_lower"]), Fraction(facts["radius_upper"])
+        rows.append(
+            (
+                "x".join(map(str, truth["parameters"]["hidden"])),
+                str(truth["parameters"]["fraction"]),
+                f"{float(high):.6f}",
+                f"{1 - float(low / high):.1e}",
+                facts["leaves"],
+                f"{float(Fraction(truth['margin'])):.1e}",
+                truth["guard"],
+                f"{built[name.rsplit('-', 1)[0]]:.1f}",
+                f"{checked[name]:.2f}",
+            )
+        )
+    header = (
+        "hidden",
+        "fraction",
+        "radius",
+        "relative gap",
+        "leaves",
+        "margin",
+        "guard",
+        "build s",
+        "check s",
+    )
+    return table(header, rows)
+
+
+def against_findings(known: dict[str, Any], checked: dict[str, float]) -> str:
+    """Our slowest check of a family's largest size beside the prototype's figure."""
+    peers = {
+        ("constant_box", "depth 50 of width 256"): 14.5,
+        ("meap", "P = 128"): 0.004,
+        ("corners", "J = 4096, windows of 8, d_act = 100"): 0.77,
+    }
+    sizes = {"constant_box": ("depth", 50), "meap": ("pairs", 128), "corners": ("hinges", 4096)}
+    rows = []
+    for (name, size), peer in peers.items():
+        knob, value = sizes[name]
+        ours = [
+            checked[instance]
+            for instance, truth in known.items()
+            if truth["family"] == name
+            and truth["answer"] == "robust"
+            and truth["parameters"][knob] == value
+        ]
+        if ours:
+            ratio = f"{peer / max(ours):.1f}x"
+            rows.append((name, size, f"{peer:g}", f"{max(ours):.3f}", ratio))
+    leaves = sum(
+        int(t["facts"]["leaves"])
+        for t in known.values()
+        if t["family"] == "exact_radius"
+        and t["answer"] == "robust"
+        and t["parameters"]["fraction"] >= 0.9999
+    )
+    spent = sum(
+        checked[n]
+        for n, t in known.items()
+        if t["family"] == "exact_radius"
+        and t["answer"] == "robust"
+        and t["parameters"]["fraction"] >= 0.9999
+    )
+    if leaves:
+        each = 1000 * spent / leaves
+        rows.append(("exact_radius", "ms a leaf, 2x5 to 2x50", ".25 to .73", f"{each:.2f}", "-"))
+    header = ("family", "size", "prototype s", "ours s (reading included)", "ratio")
+    return table(header, rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", default="relu")
+    parser.add_argument("--jobs", default="2")
+    arguments = parser.parse_args()
+    work = Path(tempfile.mkdtemp(prefix="assay-evidence-"))
+    folder = work / "bench"
+    build_s, _ = run("build", arguments.suite, "-o", str(folder), "--jobs", arguments.jobs)
+    check_s, report = run("check", str(folder), "--jobs", arguments.jobs)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    known = truths(folder)
+    checked = {entry["name"]: entry["seconds"] for entry in report["results"]}
+    suite = json.loads((folder / "suite.json").read_text())
+    built = suite["timings"]
+    replaced = suite.get("replacements", [])
+    solvers = [row for hidden in ((10, 10), (20, 20)) for row in radius_solvers.rows(hidden, 3)]
+    text = "\n".join(
+        [
+            f"# Evidence: the `{arguments.suite}` suite, {date.today()}",
+            "",
+            f"`python benchmarks/evidence.py --suite {arguments.suite} --jobs {arguments.jobs}`",
+            "on 2 shared cores.",
+            "",
+            f"- build: {build_s:.0f} s wall, {len(replaced)} seeds replaced",
+            f"- instances: {len(known)}",
+            f"- check: {check_s:.0f} s wall; {report['counts']}",
+            f"- size on disk: {megabytes(folder):.1f} MB",
+            f"- largest process: {peak:.0f} MB (limit {MOST_MEMORY_MB} MB)",
+            "",
+            "## By family",
+            "",
+            by_family(known, built, checked),
+            "## Check time beside the prototypes",
+            "",
+            against_findings(known, checked),
+            "## Exact radii",
+            "",
+            radii(known, checked, built),
+            "## Who finds the radius: our phase search beside MILP solvers",
+            "",
+            table(radius_solvers.HEADER, solvers),
+        ]
+    )
+    target = ROOT / "docs" / "evidence" / f"{date.today()}-{arguments.suite}.md"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(text)
+    shutil.rmtree(work)
+    print(text)
+    print(f"written to {target}")
+    if peak > MOST_MEMORY_MB or report["counts"]["verified"] != len(known):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""`assay certify`: the exact radius of a network that the person brings."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from assay.suite.certify import Certified
+
+
+def certify(
+    onnx: Annotated[Path, typer.Argument(metavar="ONNX", help="A small ReLU MLP.")],
+    centre: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE|-",
+            help="The input to ask about: decimals between blanks or commas, a .npy array, or - "
+            "for standard input.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write: new or empty.")],
+    fraction: Annotated[
+        list[float] | None,
+        typer.Option(help="Part of the radius to ask about; may be repeated. Default: 0.9."),
+    ] = None,
+    solver: Annotated[
+        str, typer.Option(metavar="branch|highs|scip", help="What seeks the radius.")
+    ] = "branch",
+    nodes: Annotated[int, typer.Option(help="Most nodes of the proof's trees.")] = 20_000,
+    seed: Annotated[int, typer.Option(help="Seed of the search for violations.")] = 0,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds that instances.csv grants a verifier for each instance.")
+    ] = 60,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Enclose a network's minimal adversarial radius exactly; write a benchmark that proves it.
+
+    For each fraction there are two instances: a box just inside the radius, proven robust, and
+    one just outside, with an exact witness. The label is the class that the network gives the
+    centre, which is moved a little where the bounds of its boxes would not be float32 numbers.
+
+    Examples:
+
+      assay certify net.onnx --centre point.txt -o bench
+
+      echo 0.25 -1 0.5 | assay certify net.onnx --centre - --fraction 0.9 --fraction 0.99 -o bench
+    """
+    from assay.cli.output import shown_progress
+    from assay.suite import brought
+    from assay.suite.certify import Request
+    from assay.suite.certify import certify as certify_network
+
+    request = Request(
+        place=str(onnx),
+        onnx=brought.network_bytes(onnx),
+        centre=brought.centre(centre),
+        fractions=tuple(fraction or (0.9,)),
+        solver=solver,
+        nodes=nodes,
+        seed=seed,
+        timeout=timeout,
+    )
+    try:
+        with shown_progress("certify") as watcher:
+            certified = certify_network(request, output, watcher)
+    except KeyboardInterrupt:
+        print("assay: stopped; run the same command again to start over", file=sys.stderr)
+        raise typer.Exit(130) from None
+    _show(certified, as_json)
+
+
+def _show(certified: Certified, as_json: bool) -> None:
+    from assay.cli.output import print_json, print_line, print_table
+
+    if as_json:
+        print_json(_document(certified))
+        return
+    facts = [
+        ["robust at radius", str(certified.lower), _rounded(certified.lower, down=True)],
+        ["violated at radius", str(certified.upper), _rounded(certified.upper, down=False)],
+        ["leaves of the proof", str(certified.leaves), ""],
+    ]
+    print_table(certified.name, ["", "exact", "decimal"], facts)
+    rows = [
+        [
+            i.name,
+            _rounded(i.epsilon, down=i.answer == "robust"),
+            i.answer,
+            _rounded(i.margin, down=i.answer == "robust"),
+            i.guard,
+        ]
+        for i in certified.instances
+    ]
+    header = ["instance", "epsilon", "answer", "certified margin", "guard"]
+    print_table(str(certified.folder), header, rows)
+    if certified.moved:
+        print_line(f"The centre was moved by {_rounded(certified.moved, down=False)} or less.")
+    if certified.already:
+        print_line(f"{len(certified.instances)} instances, all certified before.")
+    else:
+        print_line(f"{len(certified.instances)} instances in {certified.seconds:.1f} s.")
+
+
+def _document(certified: Certified) -> dict[str, Any]:
+    return {
+        "folder": str(certified.folder),
+        "network": certified.name,
+        "radius_lower": _number(certified.lower, down=True),
+        "radius_upper": _number(certified.upper, down=False),
+        "leaves": certified.leaves,
+        "centre_moved": _number(certified.moved, down=False),
+        "instances": [
+            {
+                "name": i.name,
+                "fraction": i.fraction,
+                "epsilon": _number(i.epsilon, down=i.answer == "robust"),
+                "answer": i.answer,
+                "margin": _number(i.margin, down=i.answer == "robust"),
+                "guard": i.guard,
+            }
+            for i in certified.instances
+        ],
+        "already": certified.already,
+        "seconds": certified.seconds,
+    }
+
+
+def _number(value: Fraction, *, down: bool) -> dict[str, str]:
+    return {"exact": str(value), "decimal": _rounded(value, down=down)}
+
+
+def _rounded(value: Fraction, *, down: bool) -> str:
+    """Nine digits, rounded to the side on which the statement stays true."""
+    from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+    context = Context(prec=9, rounding=ROUND_FLOOR if down else ROUND_CEILING)
+    return str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))

@@ -1,0 +1,84 @@
+"""A varied sample of instances, easy and hard, of every family; made once for each process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from assay.truth.families import family
+from assay.truth.instance import Instance
+
+SETTINGS: Mapping[str, tuple[str, Mapping[str, object], int]] = {
+    "radius-2x10": (
+        "exact_radius",
+        {"inputs": 10, "classes": 4, "hidden": (10, 10), "fractions": (0.5, 0.99, 0.99999)},
+        1,
+    ),
+    "radius-2x20": (
+        "exact_radius",
+        {"inputs": 50, "classes": 5, "hidden": (20, 20), "fractions": (0.9, 0.999, 0.99999)},
+        0,
+    ),
+    "radius-trained": (
+        "exact_radius",
+        {"inputs": 8, "hidden": (15,), "weights": "trained", "fractions": (0.9, 0.99999)},
+        2,
+    ),
+    "radius-3x8": (
+        "exact_radius",
+        {"inputs": 6, "classes": 3, "hidden": (8, 8, 8), "fractions": (0.99, 0.99999)},
+        3,
+    ),
+    "box-gates": (
+        "constant_box",
+        {"inputs": 8, "classes": 3, "depth": 2, "width": 12, "latent": 4},
+        0,
+    ),
+    "box-gates-deep": (
+        "constant_box",
+        {"inputs": 20, "classes": 10, "depth": 20, "width": 24, "latent": 8},
+        1,
+    ),
+    "box-gates-wide": (
+        "constant_box",
+        {"inputs": 60, "depth": 1, "width": 64, "latent": 16, "gamma": 1e-6, "eta": 1e-5},
+        2,
+    ),
+    "box-hinges": (
+        "constant_box",
+        {"inputs": 30, "depth": 3, "width": 32, "collapse": "hinges", "epsilon": 0.5},
+        3,
+    ),
+    "corners-small": (
+        "corners",
+        {"inputs": 10, "classes": 4, "hinges": 12, "active": 5, "hinge_l1": 1e-4},
+        0,
+    ),
+    "corners-plain": ("corners", {"inputs": 40, "hinges": 128, "hinge_l1": 1.0, "gamma": 1e-4}, 1),
+    "corners-steep": ("corners", {"inputs": 40, "hinges": 64, "hinge_l1": 1e6}, 2),
+    "corners-knife-edge": (
+        "corners",
+        {"inputs": 40, "hinges": 256, "hinge_l1": 1e6, "gamma": 0.01},
+        4,
+    ),
+    "corners-window": (
+        "corners",
+        {"inputs": 100, "classes": 3, "hinges": 200, "active": 100, "window": 6},
+        3,
+    ),
+    "meap-two": ("meap", {"inputs": 3, "classes": 2, "pairs": 2, "gamma": 1.0}, 0),
+    "meap-fine": ("meap", {"inputs": 50, "pairs": 32, "epsilon": 0.05, "gamma": 1e-5}, 1),
+    "meap-many": ("meap", {"inputs": 20, "pairs": 64, "epsilon": 0.5, "gamma": 100.0}, 2),
+    "meap-unstable": ("meap", {"inputs": 10, "pairs": 8, "instability": 20.0}, 3),
+}
+
+
+@cache
+def made(setting: str) -> tuple[Instance, ...]:
+    name, values, seed = SETTINGS[setting]
+    constructor = family(name)
+    return tuple(constructor.make(constructor.knobs.model_validate(values), seed))
+
+
+def of(setting: str, answer: str) -> list[Instance]:
+    return [instance for instance in made(setting) if instance.truth.answer == answer]
