@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import BadInput
-from assay.suite import journal
+from assay.suite import journal, workers
 from assay.suite.build import BuildReport, build
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.spec import parse_suite
@@ -65,6 +65,16 @@ def test_the_number_of_jobs_changes_no_byte(tmp_path: Path) -> None:
     built(tmp_path / "other", entry, jobs=3, seed=2)
     assert contents(tmp_path / "one") == contents(tmp_path / "three")
     assert contents(tmp_path / "one") != contents(tmp_path / "other")
+
+
+def test_no_more_processes_than_there_is_work_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawned = []
+    real = workers._spawn
+    monkeypatch.setattr(workers, "_spawn", lambda f: spawned.append(f) or real(f))
+    built(tmp_path / "out", "count: 2", jobs=10**9)
+    assert len(spawned) == 2
 
 
 def test_workers_are_single_threaded(tmp_path: Path) -> None:

@@ -209,6 +209,14 @@ def test_a_brought_network_is_certified_as_it_is() -> None:
             assert abs((low + high) / 2 - asked) <= Fraction(1, 2**21)
 
 
+def test_a_brought_network_always_gets_the_closest_enclosure() -> None:
+    for fractions in ((), (0.5,)):
+        instances = from_onnx(gemms(), "mine.onnx", CENTRE, fractions=fractions)
+        robust = [i for i in instances if i.truth.answer == "robust"]
+        assert len(robust) == len(fractions) + 1
+        assert max(fact(i, "epsilon") for i in robust) == fact(robust[0], "radius_lower")
+
+
 def test_both_forms_of_a_network_have_the_same_radius() -> None:
     radii = {
         (fact(i, "radius_lower"), fact(i, "radius_upper"))
@@ -285,7 +293,7 @@ def test_what_is_not_an_mlp_is_refused_naming_the_file(network: Callable[[], byt
     ("options", "reason"),
     [
         ({"fractions": (1.0,)}, "fractions"),
-        ({"fractions": ()}, "fractions"),
+        ({"fractions": (0.5, 0.5)}, "twice"),
         ({"solver": "gurobi"}, "solver"),
         ({"nodes": 0}, "nodes"),
     ],

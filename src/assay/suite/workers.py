@@ -84,9 +84,11 @@ def parallel(
 ) -> Generator[Outcome[Item, Result], None, None]:
     """Yield the outcome of every item as it comes; close the iterator to stop the children.
 
-    `function` and the items are pickled, so the function must be importable by name.
+    `function` and the items are pickled, so the function must be importable by name. More
+    children than items, or than four a core, would only wait: there are never that many.
     """
     waiting = deque(items)
+    jobs = min(jobs, len(items), 4 * available_cores())
     children: list[_Child[Item]] = []
     on_closed_pipe = signal.getsignal(signal.SIGPIPE)
     if on_closed_pipe is not signal.SIG_IGN:
