@@ -97,7 +97,9 @@ def test_a_network_becomes_a_checked_benchmark(net: Path, point: Path, tmp_path:
     assert done.returncode == 0, done.stderr
     assert "certify: 1/1 mynet" in done.stderr
     names = [entry.name for entry in BenchmarkFolder.open(out).entries]
-    assert names == [f"mynet-f{f}-{a}" for f in (0.9, 0.99, 0.99999) for a in ("robust", "violated")]
+    assert names == [
+        f"mynet-f{f}-{a}" for f in (0.9, 0.99, 0.99999) for a in ("robust", "violated")
+    ]
     assert verdicts(out) == ["verified"] * 6
     with (out / "instances.csv").open(newline="") as stream:
         assert {line[2] for line in csv.reader(stream)} == {"7.5"}

@@ -13,7 +13,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from assay.errors import CannotCertify
 from assay.proof.checker import Verdict, check
+from assay.truth.families import family
 from assay.truth.instance import Instance
 
 Rows = Sequence[Sequence[float]]
@@ -59,6 +61,17 @@ class Claimed:
         verdict = check(self.onnx, self.vnnlib, json.dumps(self.truth).encode(), self.arrays)
         assert "\n" not in verdict.line()
         return verdict
+
+
+def instances(name: str, **knobs: Any) -> list[Instance]:
+    """What a family makes of these knobs with the first seed that it can certify."""
+    constructor = family(name)
+    for seed in range(20):
+        try:
+            return list(constructor.make(constructor.knobs(**knobs), seed))
+        except CannotCertify:
+            continue
+    raise AssertionError(f"{name} certifies nothing with {knobs}")
 
 
 def claimed(

@@ -71,7 +71,9 @@ def test_any_multipliers_bound_the_objective_from_below(data: st.DataObject) -> 
             sum((F(w) * v for w, v in zip(row, vector, strict=True)), F(b))
             for row, b in zip(weight, bias, strict=True)
         ]
-        signs += [1 if v > 0 else -1 if v < 0 else data.draw(st.sampled_from((1, -1))) for v in values]
+        signs += [
+            1 if v > 0 else -1 if v < 0 else data.draw(st.sampled_from((1, -1))) for v in values
+        ]
         vector = [max(v, F(0)) for v in values]
         assert len(values) == layer.units
     bound = relaxation.lower_bound(objective, multipliers, {u: signs[u] for u in split})

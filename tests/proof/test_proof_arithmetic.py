@@ -33,7 +33,11 @@ def test_float32_words_are_read_exactly(values: list[float]) -> None:
 def test_the_extremes_of_float32() -> None:
     words = [0x00000000, 0x80000000, 0x00000001, 0x807FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF]
     values = float32_vector(struct.pack("<7I", *words), "w").fractions()
-    tiny, least, largest = Fraction(1, 1 << 149), Fraction(1, 1 << 126), Fraction(2**24 - 1) * 2**104
+    tiny, least, largest = (
+        Fraction(1, 1 << 149),
+        Fraction(1, 1 << 126),
+        Fraction(2**24 - 1) * 2**104,
+    )
     assert values == [0, 0, tiny, tiny - least, least, largest, -largest]
     assert float32_vector(b"", "w").fractions() == []
     assert float32_vector(struct.pack("<2I", 0, 0x80000000), "w") == Vector((0, 0), 1)
@@ -92,7 +96,12 @@ def test_what_is_no_decimal(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1/3", Fraction(1, 3)), ("-2/4", Fraction(-1, 2)), ("0", Fraction(0)), ("1/03", Fraction(1, 3))],
+    [
+        ("1/3", Fraction(1, 3)),
+        ("-2/4", Fraction(-1, 2)),
+        ("0", Fraction(0)),
+        ("1/03", Fraction(1, 3)),
+    ],
 )
 def test_rationals(text: str, value: Fraction) -> None:
     assert rational(text, "the margin") == value

@@ -117,14 +117,17 @@ def test_overflow_is_no_survival() -> None:
 
 
 def test_overflow_is_no_violation_either() -> None:
-    layers: Layers = [([[2.0**100, 0], [0, 2.0**100]], [0, 0]), ([[-(2.0**100), 0], [0, 0]], [0, 0])]
+    layers: Layers = [
+        ([[2.0**100, 0], [0, 2.0**100]], [0, 0]),
+        ([[-(2.0**100), 0], [0, 0]], [0, 0]),
+    ]
     claim = claimed(network(layers), question(POINT), witness=["1", "1"], margin="-1")
     assert claim.verdict().status == "verified"
     assert claim.stating(guard="float32").verdict().status == "rejected"
 
 
 def test_a_violation_must_exceed_the_error() -> None:
-    layers: Layers = [([[1, 0], [0, 1]], [0, 0]), ([[-1, 0], [0, 0]], [1 - 2**-20, 0])]
+    layers: Layers = [([[1, 0], [0, 1]], [0, 0]), ([[-1, 0], [0, 0]], [1 - 2**-22, 0])]
     text = question(POINT)
     claim = claimed(network(layers), text, witness=["1", "1"], margin="0")
     assert claim.verdict().status == "verified"

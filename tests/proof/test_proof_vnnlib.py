@@ -35,7 +35,10 @@ def inequality(bound: object = 0, **coefficients: object) -> Inequality:
         ("(assert (<= 1e-05 Y_2))", [[inequality(F(-1, 100_000), y2=-1)]]),
         ("(assert (<= (- Y_0) -.5))", [[inequality(F(-1, 2), y0=-1)]]),
         ("(assert (<= (- Y_0 Y_1 Y_2 1) 2))", [[inequality(3, y0=1, y1=-1, y2=-1)]]),
-        ("(assert (<= (+ Y_0 (* 2 Y_1) (* Y_2 -3)) (* 2 3)))", [[inequality(6, y0=1, y1=2, y2=-3)]]),
+        (
+            "(assert (<= (+ Y_0 (* 2 Y_1) (* Y_2 -3)) (* 2 3)))",
+            [[inequality(6, y0=1, y1=2, y2=-3)]],
+        ),
         ("(assert (<= (* 2 (+ Y_0 1)) 0))", [[inequality(-2, y0=2)]]),
         (
             "(assert (<= Y_0 1)) (assert (<= Y_1 1))",
@@ -55,7 +58,9 @@ def inequality(bound: object = 0, **coefficients: object) -> Inequality:
         ),
     ],
 )
-def test_the_meaning_of_output_conditions(condition: str, disjuncts: list[list[Inequality]]) -> None:
+def test_the_meaning_of_output_conditions(
+    condition: str, disjuncts: list[list[Inequality]]
+) -> None:
     assert reading(condition).disjuncts == tuple(map(tuple, disjuncts))
 
 
@@ -226,7 +231,10 @@ conditions = st.recursive(
 
 
 @settings(max_examples=400)
-@given(st.lists(conditions, min_size=1, max_size=3), st.lists(st.integers(-3, 3), min_size=3, max_size=3))
+@given(
+    st.lists(conditions, min_size=1, max_size=3),
+    st.lists(st.integers(-3, 3), min_size=3, max_size=3),
+)
 def test_both_readers_agree_on_what_both_read(texts: list[str], values: list[int]) -> None:
     text = question(ONE, 3, "\n".join(f"(assert {c})" for c in texts))
     try:

@@ -47,7 +47,9 @@ W, B = np.array([[1, 2], [3, 4]], np.float32), np.array([5, 6], np.float32)
 HEAD = {"W": W, "b": B, "V": W}
 
 
-def affine(*nodes: onnx.NodeProto, shape: tuple[int, ...] = (1, 2), **more: object) -> onnx.ModelProto:
+def affine(
+    *nodes: onnx.NodeProto, shape: tuple[int, ...] = (1, 2), **more: object
+) -> onnx.ModelProto:
     return model(nodes, {**HEAD, **more}, shape, (1, 2))
 
 
@@ -66,9 +68,13 @@ def affine(*nodes: onnx.NodeProto, shape: tuple[int, ...] = (1, 2), **more: obje
         affine(node("MatMul", ["x", "W"], ["m"]), node("Add", ["m", "b"], ["y"])),
         affine(node("MatMul", ["x", "W"], ["m"]), node("Add", ["b", "m"], ["y"])),
         affine(node("MatMul", ["x", "W"], ["m"]), node("Add", ["m", "c"], ["y"]), c=[[7]]),
-        affine(node("Flatten", ["x"], ["f"]), node("Gemm", ["f", "W", "b"], ["y"]), shape=(1, 2, 1)),
         affine(
-            node("Flatten", ["x"], ["f"], axis=-3), node("Gemm", ["f", "W", "b"], ["y"]), shape=(1, 2, 1)
+            node("Flatten", ["x"], ["f"]), node("Gemm", ["f", "W", "b"], ["y"]), shape=(1, 2, 1)
+        ),
+        affine(
+            node("Flatten", ["x"], ["f"], axis=-3),
+            node("Gemm", ["f", "W", "b"], ["y"]),
+            shape=(1, 2, 1),
         ),
         affine(
             node("Reshape", ["x", "s"], ["f"]),

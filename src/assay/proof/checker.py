@@ -119,9 +119,9 @@ def _read_truth(data: bytes) -> dict[str, Any]:
         if key not in _KEYS:
             raise Unsupported(f"the truth makes a claim {key[:40]!a} that the checker cannot prove")
     for key, kind in _KEYS.items():
-        if key not in claim and key in _OPTIONAL:
+        if key in _OPTIONAL and key not in claim:
             continue
-        if not isinstance(claim.get(key), kind) or isinstance(claim[key], bool):
+        if key not in claim or not isinstance(claim[key], kind) or isinstance(claim[key], bool):
             raise Rejected(f"{key!r} of the truth is missing or of the wrong type")
     if claim["schema"] != _SCHEMA:
         raise Unsupported(f"the truth's schema is not {_SCHEMA}")

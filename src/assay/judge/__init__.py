@@ -1,0 +1,1 @@
+"""Judging verifiers: run them in isolation, validate what they claim, score soundness first."""

@@ -1,0 +1,36 @@
+"""What a verifier declares: how to find it, what it takes, its command, how to read its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.judge.task import Answer, Invocation, Question
+
+
+class Garbled(Exception):
+    """The result file is not what the tool's grammar allows; the message says where."""
+
+
+class Refused(Exception):
+    """The tool itself declined the question, in the words it has for that."""
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """A tool that answers questions; always run in its own process, under the sandbox.
+
+    `version()` is None when the tool is not installed. `operators` is the set of ONNX operators
+    it takes, None when that is not known: then only running it tells. `read` parses the result
+    file strictly and raises Garbled or Refused; a missing file is the runner's business.
+    """
+
+    name: str
+    summary: str
+    install_hint: str
+    operators: frozenset[str] | None
+    version: Callable[[], str | None]
+    invoke: Callable[[Question, Path], Invocation]
+    read: Callable[[str], Answer]
+    threads: int = 1
