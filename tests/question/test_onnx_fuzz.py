@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import resource
-import time
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -22,7 +21,6 @@ from assay.question.network import load
 from assay.question.runtime import FloatRunner
 
 FILES = 3000
-SECONDS_A_FILE = 5.0
 MEGABYTES = 500
 
 _INTEGERS = (-(2**63), -(10**9), -2, -1, 0, 1, 2, 3, 4, 7, 100, 5000, 10**9, 2**31, 2**63 - 1)
@@ -218,6 +216,7 @@ def judge(data: bytes, seed: int) -> str:
     return "agreed"
 
 
+@pytest.mark.timeout(300)  # a hang
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_mutated_files_are_refused_or_read_rightly() -> None:
     networks = _networks()
@@ -226,12 +225,10 @@ def test_mutated_files_are_refused_or_read_rightly() -> None:
     for seed in range(FILES):
         rng = random.Random(seed)
         data = mutate(rng.choice(networks), rng)
-        start = time.perf_counter()
         try:
             outcomes[judge(data, seed)] += 1
         except Exception as error:
             raise AssertionError(f"seed {seed}: {error!r}") from error
-        assert time.perf_counter() - start < SECONDS_A_FILE, f"seed {seed} is slow"
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert grown < MEGABYTES
     assert not [outcome for outcome in outcomes if outcome.startswith("unclear")]

@@ -1,7 +1,8 @@
 """Where a constructor's randomness comes from: its family, its knobs and the seed, nothing else.
 
 Only integers are drawn: they do not depend on the platform's mathematics library, so the same
-seed gives the same bytes everywhere.
+seed draws the same numbers everywhere. What a float search makes of them (the certificate of an
+exact radius) is the same on any number of processes, but may differ between kinds of processors.
 """
 
 from __future__ import annotations
