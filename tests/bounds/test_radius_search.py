@@ -10,7 +10,8 @@ from small_networks import drawn, least_radius
 
 from assay.bounds.nearest_violation import nearest_violation
 from assay.bounds.phase_tree import tighten
-from assay.bounds.radius_milp import Solver, minimal_radius
+from assay.bounds.radius_milp import minimal_radius
+from assay.bounds.relu_milp import Solver
 from assay.truth.certified_radius import Subject, certified_radius
 
 NODES = 20_000

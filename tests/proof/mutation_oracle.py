@@ -1,0 +1,178 @@
+"""Whether a claim is true, decided without the checker.
+
+The files are read by `assay.question`, values are exact rationals. A robust claim on one input is
+decided completely (`exact_minimum`). With more inputs, floats look for bad points among corners,
+random points and lines through the worst ones; what they find is judged exactly, so that a
+refutation is a proof, while `True` means that a strong search found nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+from exact_minimum import Layer, Point, forward, least_on_segment
+from numpy.typing import NDArray
+from small_claims import Claimed
+
+from assay.errors import AssayError
+from assay.question import vnnlib
+from assay.question.exact import evaluate
+from assay.question.floaterror import survives_float32
+from assay.question.mlp_layers import mlp_layers
+from assay.question.network import Network, load
+from assay.question.property import Case
+from assay.question.region import Box
+
+Floats = NDArray[np.float64]
+_RATIONAL = re.compile(r"-?[0-9]+(/[0-9]*[1-9][0-9]*)?")
+_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]*)?")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as `assay.question` reads it."""
+
+    network: Network
+    floats: tuple[Any, ...]
+    case: Case
+
+    @property
+    def layers(self) -> list[Layer]:
+        return [
+            ([[Fraction(float(w)) for w in row] for row in weight], [Fraction(float(b)) for b in bias])
+            for weight, bias in self.floats
+        ]
+
+    def margin(self, outputs: Point) -> Fraction:
+        return self.case.violation.margin(outputs)
+
+
+def asked(claim: Claimed) -> Asked | None:
+    """The question, or None if the files do not state one about an MLP."""
+    try:
+        network = load(claim.onnx, "mutant")
+        (case,) = vnnlib.read(claim.vnnlib.decode(), "mutant").cases
+        layers = mlp_layers(network)
+    except (AssayError, ValueError):
+        return None
+    sizes = (case.box.dimension, case.violation.outputs)
+    return Asked(network, layers, case) if sizes == (network.inputs, network.outputs) else None
+
+
+def holds(claim: Claimed) -> bool:
+    """Whether the claim is a true statement about its files, as far as it can be refuted."""
+    question = asked(claim)
+    text = claim.truth["margin"]
+    if question is None or not isinstance(text, str) or not _RATIONAL.fullmatch(text):
+        return False
+    margin = Fraction(text)
+    if claim.truth["answer"] == "robust":
+        return margin > 0 and least(question) >= margin
+    point = witness(claim)
+    if point is None or not question.case.box.contains(point):
+        return False
+    return margin <= 0 and question.margin(evaluate(question.network, point)) <= margin
+
+
+def witness(claim: Claimed) -> list[Fraction] | None:
+    texts = claim.truth.get("witness")
+    if not isinstance(texts, list) or not all(_DECIMAL.fullmatch(str(text)) for text in texts):
+        return None
+    return [Fraction(text) for text in texts]
+
+
+def least(question: Asked) -> Fraction:
+    """The least margin on the box: exact for one input, otherwise the least that was found."""
+    layers, box = question.layers, question.case.box
+    if box.dimension == 1:
+        found, point = least_on_segment(layers, question.margin, box.lower, box.upper)
+        assert question.margin(evaluate(question.network, point)) == found
+        return found
+    low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
+    points = _candidates(low, high)
+    order = np.argsort(_float_margins(question, points), kind="stable")
+    exact = [_inside(points[i], box) for i in order[:3]]
+    best = min((question.margin(forward(layers, point)[-1]), point) for point in exact)
+    # from the worst point along each input, exactly
+    for i in range(box.dimension):
+        ends = [[*best[1][:i], end, *best[1][i + 1 :]] for end in (box.lower[i], box.upper[i])]
+        best = min(best, least_on_segment(layers, question.margin, *ends))
+    return best[0]
+
+
+def _candidates(low: Floats, high: Floats) -> Floats:
+    draw = np.random.default_rng(len(low))
+    inside = low + draw.random((256, len(low))) * (high - low)
+    corners = [np.where(choice, high, low) for choice in product((False, True), repeat=len(low))]
+    return np.concatenate([np.array(corners), inside])
+
+
+def _float_margins(question: Asked, points: Floats) -> Floats:
+    values = points
+    for index, (weight, bias) in enumerate(question.floats):
+        values = (np.maximum(values, 0) if index else values) @ weight.T.astype(float) + bias
+    excesses = [
+        np.max(
+            [sum(float(c) * values[:, i] for i, c in q.terms) - float(q.bound) for q in disjunct],
+            axis=0,
+        )
+        for disjunct in question.case.violation.disjuncts
+    ]
+    found: Floats = np.min(excesses, axis=0)
+    return found
+
+
+def _inside(point: Floats, box: Box) -> list[Fraction]:
+    bounds = zip(box.lower, point, box.upper, strict=True)
+    return [min(max(Fraction(float(v)), low), high) for low, v, high in bounds]
+
+
+def guard_is_allowed(claim: Claimed) -> bool:
+    """Whether the error formula, in its other implementation, lets a float32 guard stand.
+
+    Only for boxes and witnesses in float32, and margins that are the best provable ones.
+    """
+    question = asked(claim)
+    assert question is not None
+    box = question.case.box
+    if claim.truth["answer"] == "violated":
+        point = witness(claim)
+        assert point is not None
+        box = Box(tuple(point), tuple(point))
+    margin = Fraction(claim.truth["margin"])
+    return survives_float32(question.floats, box, question.case.violation, margin)
+
+
+def float32_agrees(claim: Claimed) -> bool:
+    """Whether ONNX Runtime gives the claimed answer at the witness, or wherever it is tried."""
+    question = asked(claim)
+    assert question is not None
+    box, robust = question.case.box, claim.truth["answer"] == "robust"
+    if robust:
+        low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
+        chosen = _candidates(low, high)[:200]
+        points = np.clip(chosen.astype(np.float32), low.astype(np.float32), high.astype(np.float32))
+    else:
+        point = witness(claim)
+        assert point is not None
+        points = np.array([[float(v) for v in point]], np.float32)
+        if [Fraction(float(v)) for v in points[0]] != point:
+            return False
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = ort.InferenceSession(claim.onnx, options, providers=["CPUExecutionProvider"])
+    name, shape = session.get_inputs()[0].name, session.get_inputs()[0].shape
+    for row in points:
+        (outputs,) = session.run(None, {name: row.reshape(shape)})
+        if not np.isfinite(outputs).all():
+            return False
+        margin = question.margin([Fraction(float(v)) for v in outputs.ravel()])
+        if robust != (margin > 0):
+            return False
+    return True
