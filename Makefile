@@ -27,6 +27,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 audit: $(READY)
+	rm -rf audit/quick
 	$(BIN)/assay build quick -o audit/quick
 	$(BIN)/assay check audit/quick
 

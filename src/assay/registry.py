@@ -6,9 +6,16 @@ A registry is a package; each public module in it declares its entry under one a
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from types import ModuleType
+from typing import TypeVar
+
+from assay.errors import BadInput
+
+Entry = TypeVar("Entry")
 
 
 def declared(package: ModuleType, attribute: str) -> list[object]:
@@ -21,3 +28,12 @@ def declared(package: ModuleType, attribute: str) -> list[object]:
         if hasattr(loaded, attribute):
             found.append(getattr(loaded, attribute))
     return found
+
+
+def named(entries: Mapping[str, Entry], name: str, what: str) -> Entry:
+    """The entry of that name, or BadInput with a suggestion; `what` says what it would be."""
+    if name not in entries:
+        close = difflib.get_close_matches(name, entries, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(entries)}"
+        raise BadInput(f"there is no {what} {name!r}; {hint}")
+    return entries[name]

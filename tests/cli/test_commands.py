@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -62,10 +61,8 @@ def failure(result: subprocess.CompletedProcess[str]) -> str:
     return lines[0]
 
 
-def test_help_is_quick_and_imports_nothing_heavy() -> None:
-    begun = time.monotonic()
+def test_help_imports_nothing_heavy() -> None:
     shown = assay_command("--help")
-    assert time.monotonic() - begun < 2
     assert shown.returncode == 0
     for command in ("build", "certify", "check", "families", "suites"):
         assert command in shown.stdout

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -42,10 +43,13 @@ class Asked:
     floats: tuple[Any, ...]
     case: Case
 
-    @property
+    @cached_property
     def layers(self) -> list[Layer]:
         return [
-            ([[Fraction(float(w)) for w in row] for row in weight], [Fraction(float(b)) for b in bias])
+            (
+                [[Fraction(float(w)) for w in row] for row in weight],
+                [Fraction(float(b)) for b in bias],
+            )
             for weight, bias in self.floats
         ]
 
@@ -59,10 +63,14 @@ def asked(claim: Claimed) -> Asked | None:
         network = load(claim.onnx, "mutant")
         (case,) = vnnlib.read(claim.vnnlib.decode(), "mutant").cases
         layers = mlp_layers(network)
+        if (case.box.dimension, case.violation.outputs) != (network.inputs, network.outputs):
+            return None
+        outputs = evaluate(network, case.box.lower)
     except (AssayError, ValueError):
         return None
-    sizes = (case.box.dimension, case.violation.outputs)
-    return Asked(network, layers, case) if sizes == (network.inputs, network.outputs) else None
+    question = Asked(network, layers, case)
+    assert forward(question.layers, case.box.lower)[-1] == outputs
+    return question
 
 
 def holds(claim: Claimed) -> bool:
@@ -99,8 +107,8 @@ def least(question: Asked) -> Fraction:
     order = np.argsort(_float_margins(question, points), kind="stable")
     exact = [_inside(points[i], box) for i in order[:3]]
     best = min((question.margin(forward(layers, point)[-1]), point) for point in exact)
-    # from the worst point along each input, exactly
-    for i in range(box.dimension):
+    # from the worst point along the first inputs, exactly
+    for i in range(box.dimension if box.dimension <= 3 else 1):
         ends = [[*best[1][:i], end, *best[1][i + 1 :]] for end in (box.lower[i], box.upper[i])]
         best = min(best, least_on_segment(layers, question.margin, *ends))
     return best[0]
@@ -166,6 +174,7 @@ def float32_agrees(claim: Claimed) -> bool:
             return False
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
     session = ort.InferenceSession(claim.onnx, options, providers=["CPUExecutionProvider"])
     name, shape = session.get_inputs()[0].name, session.get_inputs()[0].shape
     for row in points:

@@ -27,6 +27,9 @@ class Mutant:
     broken: bool = False
 
 
+TRIVIAL = {"digest_changed", "stale_digest", "truth_garbled"}
+"""Mutants that are rejected before any proof is looked at."""
+
 Mutator = Callable[[Claimed, Random, Sequence[Claimed]], "Mutant | None"]
 MUTATORS: dict[str, Mutator] = {}
 
@@ -56,7 +59,11 @@ def _with_element(
     flat = values.reshape(-1)
     # zeros hold most of the structure, the other numbers most of the meaning
     filled = np.flatnonzero(flat)
-    index = draw.choice(filled.tolist()) if len(filled) and draw.random() < 0.8 else draw.randrange(flat.size)
+    index = (
+        draw.choice(filled.tolist())
+        if len(filled) and draw.random() < 0.8
+        else draw.randrange(flat.size)
+    )
     before = flat[index].tobytes()
     flat[index] = change(flat[index])
     if flat[index].tobytes() == before:
@@ -164,9 +171,15 @@ def graph_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant 
         lambda: dim(graph.output[0]),
         lambda: tensor.dims.reverse(),
         lambda: tensor.dims.append(1),
-        lambda: setattr(node, "op_type", draw.choice(["Gemm", "MatMul", "Relu", "LeakyRelu", "Tanh"])),
-        lambda: setattr(graph.node[draw.choice(relus)], "op_type", draw.choice(["Abs", "Identity"])),
-        lambda: node.attribute.append(helper.make_attribute("alpha", draw.choice([0.5, 2.0, -1.0]))),
+        lambda: setattr(
+            node, "op_type", draw.choice(["Gemm", "MatMul", "Relu", "LeakyRelu", "Tanh"])
+        ),
+        lambda: setattr(
+            graph.node[draw.choice(relus)], "op_type", draw.choice(["Abs", "Identity"])
+        ),
+        lambda: node.attribute.append(
+            helper.make_attribute("alpha", draw.choice([0.5, 2.0, -1.0]))
+        ),
         lambda: node.attribute.append(helper.make_attribute("beta", 0.0)),
         lambda: node.input.__setitem__(-1, draw.choice([t.name for t in graph.initializer])),
         lambda: node.input.pop(),
@@ -264,7 +277,9 @@ def answer_swapped(claim: Claimed, draw: Random, others: Sequence[Claimed]) -> M
 def margin_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
     margin = Fraction(claim.truth["margin"])
     step = abs(margin) / 10 ** draw.randrange(9)
-    changed = draw.choice([margin + step, margin - step, margin + step, -margin, margin * 2, margin + 1])
+    changed = draw.choice(
+        [margin + step, margin - step, margin + step, -margin, margin * 2, margin + 1]
+    )
     return _signed(claim.stating(margin=str(changed)))
 
 
@@ -406,14 +421,16 @@ def arrays_cut_or_grown(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> M
     if claim.arrays is None:
         return None
     count = draw.randrange(1, 9)
-    chosen = draw.choice([claim.arrays[:-count], claim.arrays[count:], claim.arrays + bytes(count), None])
+    chosen = draw.choice(
+        [claim.arrays[:-count], claim.arrays[count:], claim.arrays + bytes(count), None]
+    )
     broken = chosen is None or not claim.arrays[4:].startswith(chosen)
     return Mutant(replace(claim, arrays=chosen).signed(), broken=broken)
 
 
 @mutator
 def leaf_dropped(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
-    """A leaf and its multipliers are gone, with the counts put right: part of the box is left out."""
+    """A leaf and its multipliers are gone, the counts put right: a part of the box is left out."""
     if claim.arrays is None:
         return None
     arrays = Arrays.of(claim)
@@ -464,7 +481,9 @@ def split_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant 
     if claim.arrays is None:
         return None
     arrays = Arrays.of(claim)
-    choices = [(t, i) for t, (tree, _) in enumerate(arrays.trees) for i, w in enumerate(tree) if w >= 0]
+    choices = [
+        (t, i) for t, (tree, _) in enumerate(arrays.trees) for i, w in enumerate(tree) if w >= 0
+    ]
     if not choices:
         return None
     t, i = draw.choice(choices)
@@ -497,3 +516,15 @@ def trees_or_steps_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -
             step[2] = 1 - step[2]
     after = arrays.packed()
     return None if after == before else Mutant(replace(claim, arrays=after).signed(), broken)
+
+
+ON_TREES = {
+    "word_changed",
+    "arrays_cut_or_grown",
+    "leaf_dropped",
+    "leaf_added",
+    "split_forgotten",
+    "split_changed",
+    "trees_or_steps_changed",
+}
+"""Mutators of a certificate's arrays, which few claims have."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -29,7 +30,7 @@ def networks(draw: st.DrawFn, most_hidden: int = 3) -> Layers:
             [[draw(small) for _ in range(fan_in)] for _ in range(units)],
             [draw(small) for _ in range(units)],
         )
-        for fan_in, units in zip(sizes, sizes[1:], strict=False)
+        for fan_in, units in pairwise(sizes)
     ]
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutation_oracle import float32_agrees, guard_is_allowed, holds
-from mutators import MUTATORS, Mutant
+from mutators import MUTATORS, ON_TREES, TRIVIAL, Mutant
 from small_claims import Claimed, instances
 
 KNOBS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -43,8 +43,8 @@ KNOBS: dict[str, tuple[str, dict[str, Any]]] = {
         {"inputs": 2, "classes": 3, "hidden": (5, 5), "fractions": (0.999999,)},
     ),
 }
-ROUNDS = 9
-"""How often each mutator is tried on each claim."""
+ROUNDS = 20
+"""How often each mutator is tried on each claim; five times as often on a tree."""
 
 
 @cache
@@ -85,7 +85,7 @@ def tally(name: str) -> Counter[tuple[str, str, str]]:
     found: Counter[tuple[str, str, str]] = Counter()
     for claim in base(name):
         for kind, spoil in MUTATORS.items():
-            for number in range(ROUNDS):
+            for number in range(ROUNDS * 5 if kind in ON_TREES else ROUNDS):
                 draw = Random(f"{name}/{claim.truth['answer']}/{kind}/{number}")
                 mutant = spoil(claim, draw, donors(name))
                 if mutant is not None:
@@ -115,9 +115,9 @@ def test_no_wrong_mutant_passes(name: str) -> None:
     outcomes = tally(name)
     for answer in ("robust", "violated"):
         # neither check is empty: proofs fail, truths change, and some harmless mutants pass
-        assert total(outcomes, answer, "broken, rejected") >= 15
-        assert total(outcomes, answer, "false, rejected") >= 50
-        assert total(outcomes, answer, "still true, verified") >= 3
+        assert total(outcomes, answer, "broken, rejected") >= 30
+        assert total(outcomes, answer, "false, rejected") >= 100
+        assert total(outcomes, answer, "still true, verified") >= 5
 
 
 @pytest.mark.slow
@@ -128,14 +128,16 @@ def test_thousands_were_wrong_and_all_were_rejected() -> None:
         by_kind.setdefault(kind, Counter())[outcome] += count
     for kind, counts in sorted(by_kind.items()):
         print(f"{kind:24}", ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items())))
-    wrong = total(outcomes, "false, rejected") + total(outcomes, "broken, rejected")
-    passed = total(outcomes, "still true, verified")
-    cautious = total(outcomes, "still true, rejected")
-    print(f"{wrong} wrong and all rejected; {passed} harmless passed; {cautious} harmless rejected")
+    false, broken = (total(outcomes, f"{word}, rejected") for word in ("false", "broken"))
+    trivial = sum(total(outcomes, kind, "broken, rejected") for kind in TRIVIAL)
+    passed, cautious = (total(outcomes, f"still true, {word}") for word in ("verified", "rejected"))
+    print(
+        f"{false} false and {broken} with a broken proof ({trivial} of them trivially), all "
+        f"rejected; {passed} harmless passed; {cautious} harmless, rejected"
+    )
     assert set(by_kind) == set(MUTATORS)
-    assert wrong >= 2000
-    assert total(outcomes, "false, rejected") >= 1200
-    assert all(sum(c.values()) - c["still true, verified"] for c in by_kind.values())
+    assert false + broken - trivial >= 2000
+    assert false >= 1500
 
 
 @settings(max_examples=150, deadline=None)
@@ -150,8 +152,9 @@ def test_generated_mutants_and_mutants_of_mutants(
 ) -> None:
     mutant = Mutant(base(name)[-1 if last else 0])
     draw = Random(seed)
-    for kind in kinds:
-        if mutant.broken:
+    for number, kind in enumerate(kinds):
+        # what a guard may say of a claim that was changed before is not known
+        if mutant.broken or (number and kind == "guard_raised"):
             break
         try:
             mutant = MUTATORS[kind](mutant.claim, draw, donors(name)) or mutant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import onnxruntime as ort
@@ -46,7 +47,7 @@ def networks(draw: st.DrawFn) -> Layers:
     sizes = [*draw(st.lists(st.integers(1, 4), min_size=2, max_size=4)), 2]
     return [
         ([[draw(finite) for _ in range(n)] for _ in range(m)], [draw(finite) for _ in range(m)])
-        for n, m in zip(sizes, sizes[1:], strict=False)
+        for n, m in pairwise(sizes)
     ]
 
 

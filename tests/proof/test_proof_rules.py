@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from exact_minimum import least_on_segment
@@ -63,7 +64,7 @@ def sign_networks(draw: st.DrawFn) -> Layers:
     """Arbitrary first layers under layers of signs: max and min gadgets, and what looks so."""
     sizes = [1, *draw(st.lists(st.integers(1, 4), min_size=2, max_size=4))]
     layers = [(matrix(draw, small, sizes[1], 1), [draw(small) for _ in range(sizes[1])])]
-    for fan_in, units in zip(sizes[1:], sizes[2:], strict=False):
+    for fan_in, units in pairwise(sizes[1:]):
         # rows with few terms are read more often
         rows = [[0] * fan_in for _ in range(units)]
         for row in rows:
@@ -159,7 +160,7 @@ def gated_networks(draw: st.DrawFn) -> Layers:
     """A layer of gates that may open, then anything."""
     sizes = [1, *draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))]
     layers = [(matrix(draw, small, sizes[1], 1), [draw(small) for _ in range(sizes[1])])]
-    for depth, (fan_in, units) in enumerate(zip(sizes[1:], sizes[2:], strict=False)):
+    for depth, (fan_in, units) in enumerate(pairwise(sizes[1:])):
         entry = small.map(abs) if depth == 0 and draw(st.booleans()) else small
         bias = [draw(small) - (4 if depth == 0 else 0) for _ in range(units)]
         layers.append((matrix(draw, entry, units, fan_in), bias))
@@ -295,7 +296,7 @@ def test_relu_tree_proves_only_what_holds(data: st.DataObject) -> None:
 def test_relu_tree_of_hostile_depth_ends_soon() -> None:
     units = 1500
     layers: Layers = [([[1]] * units, [0] * units), ([[0] * units, [0] * units], [1, 0])]
-    comb = [unit for unit in range(units)] + [-1] * (units + 1)
+    comb = [*range(units), *[-1] * (units + 1)]
     arrays = words(0, len(comb), *comb)
     assert proved(layers, "relu_tree", arrays) is None
     assert proved(layers, "relu_tree", words(0, 1_000_000, *([0] * 1_000_000))) is None

@@ -9,7 +9,7 @@ from independent import Written, exact, sample, witness
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from assay.errors import BadInput, CannotCertify
+from assay.errors import CannotCertify
 from assay.proof.checker import check
 from assay.question.floaterror import output_error
 from assay.truth.assemble import mlp_outputs
@@ -185,7 +185,9 @@ def test_same_seed_same_bytes_and_everything_else_differs() -> None:
 def test_refusals_name_the_remedy() -> None:
     with pytest.raises(ValidationError, match="wide_layers"):
         ConstantBoxKnobs(wide_layers=5)  # type: ignore[call-arg]
-    with pytest.raises(BadInput, match="lower depth"):
-        make(ConstantBoxKnobs(depth=200, width=2048), 0)
+    with pytest.raises(ValidationError, match="lower depth"):
+        ConstantBoxKnobs(depth=200, width=2048)
+    with pytest.raises(ValidationError, match="lower depth"):
+        ConstantBoxKnobs(inputs=10_000, collapse="hinges")
     with pytest.raises(CannotCertify, match="raise gain"):
         make(GATES.model_copy(update={"gamma": 1000.0}), 0)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from independent import Written, exact, sample, witness
 from pydantic import ValidationError
 
-from assay.errors import BadInput
 from assay.proof.checker import check
 from assay.question.floaterror import output_error
 from assay.truth.corner_maximum import Hinges, corner_maxima
@@ -186,11 +185,26 @@ def test_refusals_name_the_remedy() -> None:
     with pytest.raises(ValidationError, match="hinge_11"):
         CornersKnobs(hinge_11=1)  # type: ignore[call-arg]
     for knobs, remedy in [
-        (CornersKnobs(inputs=5), "active"),
-        (CornersKnobs(active=4, window=5), "window"),
-        (CornersKnobs(active=100), "window of about 8"),
-        (CornersKnobs(hinges=4096, active=16), "lower the number of hinges"),
-        (CornersKnobs(inputs=10_000, hinges=10_000), "lower one of them"),
+        ({"inputs": 5}, "active"),
+        ({"active": 4, "window": 5}, "window"),
+        ({"active": 100}, "window of about 8"),
+        ({"hinges": 4096, "active": 16}, "window of about 8"),
+        ({"inputs": 20, "classes": 1000, "hinges": 16, "active": 19}, "too many to certify"),
+        ({"inputs": 10_000, "hinges": 10_000}, "weights"),
     ]:
-        with pytest.raises(BadInput, match=remedy):
-            make(knobs, 0)
+        with pytest.raises(ValidationError, match=remedy):
+            CornersKnobs.model_validate(knobs)
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        CornersKnobs(hinges=128, active=16),
+        CornersKnobs(inputs=20, classes=10, hinges=16, active=18),
+        CornersKnobs(hinges=4096, active=100, window=9),
+    ],
+)
+def test_what_the_knobs_admit_the_checker_can_prove(knobs: CornersKnobs) -> None:
+    robust = make(knobs, 0)[0]
+    verdict = check(robust.onnx, robust.vnnlib, robust.truth.to_json().encode(), None)
+    assert verdict.status == "verified", verdict.reason

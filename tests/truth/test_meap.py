@@ -143,8 +143,8 @@ def test_refusals_name_the_remedy() -> None:
         MeapKnobs(gama=1)  # type: ignore[call-arg]
     with pytest.raises(ValidationError, match="instability"):
         MeapKnobs(instability=0.9)
-    with pytest.raises(BadInput, match="lower one of them"):
-        make(MeapKnobs(inputs=10_000, pairs=1_000), 0)
+    with pytest.raises(ValidationError, match="weights"):
+        MeapKnobs(inputs=10_000, pairs=1_000)
     with pytest.raises(BadInput, match="float32"):
         make(MeapKnobs(inputs=10_000, pairs=2, epsilon=1), 0)
     with pytest.raises(BadInput, match="lower instability"):

@@ -73,12 +73,15 @@ class Programme:
             self.rows.append(([*columns, a], [*factors, -low], -INFINITY, bias - low))
         return z
 
-    def solve(self, solver: Solver, inputs: int, nodes: int) -> MilpResult:
-        """Minimise the cost; stop after so many branch-and-bound nodes."""
-        return (_solve_highs if solver == "highs" else _solve_scip)(self, inputs, nodes)
+    def solve(
+        self, solver: Solver, inputs: int, nodes: int, seconds: float = INFINITY
+    ) -> MilpResult:
+        """Minimise the cost; stop after so many branch-and-bound nodes or seconds."""
+        run = _solve_highs if solver == "highs" else _solve_scip
+        return run(self, inputs, nodes, seconds)
 
 
-def _solve_highs(programme: Programme, inputs: int, nodes: int) -> MilpResult:
+def _solve_highs(programme: Programme, inputs: int, nodes: int, seconds: float) -> MilpResult:
     highs = highspy.Highs()
     highs.silent()
     for option, value in (
@@ -88,6 +91,7 @@ def _solve_highs(programme: Programme, inputs: int, nodes: int) -> MilpResult:
         ("mip_feasibility_tolerance", 1e-9),
         ("primal_feasibility_tolerance", 1e-9),
         ("mip_max_nodes", nodes),
+        ("time_limit", seconds),
     ):
         highs.setOptionValue(option, value)
     highs.addVars(len(programme.low), np.array(programme.low), np.array(programme.high))
@@ -117,7 +121,7 @@ def _solve_highs(programme: Programme, inputs: int, nodes: int) -> MilpResult:
     return MilpResult(float(lower), point)
 
 
-def _solve_scip(programme: Programme, inputs: int, nodes: int) -> MilpResult:
+def _solve_scip(programme: Programme, inputs: int, nodes: int, seconds: float) -> MilpResult:
     try:
         import pyscipopt
     except ImportError:
@@ -127,6 +131,7 @@ def _solve_scip(programme: Programme, inputs: int, nodes: int) -> MilpResult:
     model: Any = pyscipopt.Model()
     model.hideOutput()
     model.setParam("limits/nodes", nodes)
+    model.setParam("limits/time", min(seconds, 1e20))
     model.setParam("limits/gap", 0.0)
     model.setParam("numerics/feastol", 1e-9)
     binary = set(programme.integers)

@@ -33,7 +33,7 @@ def check(
 
       assay check bench
 
-      assay check bench/truth/meap-00-000-robust.json
+      assay check bench/truth/meap-04-000-robust.json
 
       assay check net.onnx query.vnnlib claim.json
     """

@@ -21,6 +21,8 @@ from assay.proof.rules import RULES
 from assay.proof.vnnlib import Question
 
 _SCHEMA = 1
+MOST_BYTES = 1 << 28
+"""The largest file that is read."""
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "schema": int,
     "answer": str,
@@ -59,16 +61,16 @@ class Verdict:
 
 def check_files(onnx: Path, vnnlib_file: Path, truth: Path) -> Verdict:
     """Check the truth in a file; its arrays, if any, lie beside it with the suffix .bin."""
+    arrays = truth.with_suffix(".bin")
+    paths = [onnx, vnnlib_file, truth, *([arrays] if arrays.exists() else [])]
     try:
-        arrays = truth.with_suffix(".bin")
-        return check(
-            onnx.read_bytes(),
-            vnnlib_file.read_bytes(),
-            truth.read_bytes(),
-            arrays.read_bytes() if arrays.exists() else None,
-        )
+        for path in paths:
+            if path.stat().st_size > MOST_BYTES:
+                return Verdict("unsupported", reason=f"{path} is larger than the checker reads")
+        contents = [path.read_bytes() for path in paths]
     except OSError as error:
         return Verdict("rejected", reason=f"{error.filename}: {error.strerror}")
+    return check(*contents[:3], contents[3] if len(contents) > 3 else None)
 
 
 def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None) -> Verdict:

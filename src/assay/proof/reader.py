@@ -15,7 +15,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoPr
 
 from assay.proof.arithmetic import Rejected, Unsupported, Vector, float32_vector
 
-OLDEST_OPSET, NEWEST_OPSET = 9, 21
+_OPSETS, _IR_VERSIONS = range(9, 22), range(3, 14)
 _MOST_BYTES, _MOST_NODES = 1 << 28, 10_000
 _LARGEST_RANK = 8
 
@@ -70,8 +70,8 @@ def _graph(model: ModelProto) -> Graph:
     opsets = [(entry.domain, entry.version) for entry in model.opset_import]
     if len(opsets) != 1 or opsets[0][0] not in ("", "ai.onnx"):
         raise Unsupported("the network does not import the standard operators alone")
-    if not OLDEST_OPSET <= opsets[0][1] <= NEWEST_OPSET:
-        raise Unsupported(f"the opset is not between {OLDEST_OPSET} and {NEWEST_OPSET}")
+    if opsets[0][1] not in _OPSETS or model.ir_version not in _IR_VERSIONS:
+        raise Unsupported("the network's opset or IR version is not one that the checker knows")
     graph = model.graph
     if model.functions or graph.sparse_initializer or graph.quantization_annotation:
         raise Unsupported("the network uses functions, sparse tensors or quantisation")

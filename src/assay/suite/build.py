@@ -16,6 +16,7 @@ from assay.suite.journal import Journal, Plan, TaskRecord, open_journal
 from assay.suite.listing import document as suite_document
 from assay.suite.listing import row, versions
 from assay.suite.spec import Suite
+from assay.suite.verified import require_verified
 from assay.suite.workers import Outcome, Watcher, parallel
 from assay.truth.families import family
 from assay.truth.instance import Instance
@@ -93,6 +94,8 @@ def make_instances(task: Task) -> Attempt:
     for seed in (task.seed, *task.replacements):
         try:
             made = constructor.make(task.knobs, seed)
+            for instance in made:
+                require_verified(instance)
         except CannotCertify as error:
             refused.append((seed, str(error)))
         else:

@@ -25,6 +25,7 @@ from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.journal import Plan, open_journal
 from assay.suite.listing import document, row, versions
 from assay.suite.spec import MAX_SEED, describe
+from assay.suite.verified import require_verified
 from assay.suite.workers import Watcher, parallel
 from assay.truth.certified_radius import Solver
 from assay.truth.exact_radius import FAMILY, ExactRadiusKnobs, from_onnx
@@ -161,6 +162,7 @@ def certified_instances(request: Request) -> tuple[Instance, ...]:
         raise BadInput(f"{'' if named_place else request.place + ': '}{error}") from None
     named: dict[bytes, Instance] = {}
     for instance in made:
+        require_verified(instance)
         fraction = instance.truth.parameters["fraction"]
         same = named.get(instance.vnnlib)
         if same is not None:

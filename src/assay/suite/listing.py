@@ -26,7 +26,8 @@ def row(made: Made, timeout: int | float) -> str:
 
 def versions() -> dict[str, str]:
     """The versions of what decides the bytes of a build."""
-    installed = {name: metadata.version(name) for name in ("numpy", "onnx")}
+    deciding = ("numpy", "onnx", "scipy", "highspy", "python-flint")
+    installed = {name: metadata.version(name) for name in deciding}
     return {"assay": assay.__version__, "python": platform.python_version(), **installed}
 
 

@@ -24,9 +24,9 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from assay.errors import BadInput, CannotCertify
+from assay.errors import CannotCertify
 from assay.question.floaterror import Layer
 from assay.question.property import Violation
 from assay.question.region import Box
@@ -59,6 +59,19 @@ class ConstantBoxKnobs(Knobs):
     eta: float = Field(1e-3, ge=1e-6, le=0.05, description="how far below zero the sides stay")
     gain: float = Field(4.0, ge=0.01, le=64, description="scale of the weights behind the sides")
 
+    @model_validator(mode="after")
+    def _can_be_certified(self) -> ConstantBoxKnobs:
+        if self.collapse == "gates":
+            sides, front = self.latent, self.latent * GATE_HINGES * (self.inputs + self.latent)
+        else:
+            sides, front = 2 * self.inputs, 2 * self.inputs**2
+        weights = front + self.width * (self.width * (self.depth - 1) + sides + self.classes)
+        if weights > _MOST_WEIGHTS:
+            raise ValueError(
+                f"{weights} weights are more than {_MOST_WEIGHTS}; lower depth, width or inputs"
+            )
+        return self
+
 
 @dataclass(frozen=True)
 class Downstream:
@@ -72,13 +85,6 @@ class Downstream:
 
 
 def make(knobs: ConstantBoxKnobs, seed: int) -> list[Instance]:
-    weights = knobs.width * (knobs.width * (knobs.depth - 1) + knobs.latent + knobs.classes)
-    weights += knobs.latent * GATE_HINGES * (knobs.inputs + knobs.latent)
-    if weights > _MOST_WEIGHTS:
-        raise BadInput(
-            f"constant_box: {weights} weights are more than {_MOST_WEIGHTS}; "
-            "lower depth, width, latent or inputs"
-        )
     for attempt in range(_ATTEMPTS):
         made = _attempt(knobs, seed, generator(FAMILY, knobs, seed, attempt))
         if made is not None:

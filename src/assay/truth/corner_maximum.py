@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assay.errors import BadInput
 from assay.truth.randomness import Integers
 
-MOST_VALUES = 1 << 23
+MOST_VALUES = 1 << 24
 """The largest number of hinges times corners of a window that is tabulated (64 MiB)."""
 
 

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.random import Generator
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from assay.errors import BadInput, CannotCertify
 from assay.question.floaterror import Layer
@@ -65,6 +65,30 @@ class CornersKnobs(Knobs):
         description="certified margin over the steepest climb from the centre to a corner",
     )
 
+    @property
+    def width(self) -> int:
+        """How many consecutive active coordinates a hinge uses."""
+        return self.active if self.window is None else self.window
+
+    @model_validator(mode="after")
+    def _can_be_certified(self) -> CornersKnobs:
+        if self.active > self.inputs:
+            raise ValueError(f"active = {self.active} is more than inputs = {self.inputs}")
+        if self.width > self.active:
+            raise ValueError(f"window = {self.width} is more than active = {self.active}")
+        if self.hinges * self.inputs > _MOST_WEIGHTS:
+            raise ValueError(
+                f"{self.hinges} hinges of {self.inputs} inputs: more than {_MOST_WEIGHTS} weights"
+            )
+        # the checker tabulates every hinge and every class over the corners of a window
+        tables = self.hinges + (self.classes - 1) * (self.active - self.width + 1)
+        if self.width > 20 or tables << self.width > MOST_VALUES:
+            raise ValueError(
+                f"{self.hinges} hinges and {self.classes} classes with 2^{self.width} corners "
+                "each are too many to certify; set a window of about 8"
+            )
+        return self
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -83,7 +107,6 @@ class Drawn:
 
 
 def make(knobs: CornersKnobs, seed: int) -> list[Instance]:
-    _refuse(knobs)
     draw = generator(FAMILY, knobs, seed)
     epsilon = radius(knobs.epsilon)
     middle = centre(draw, knobs.inputs)
@@ -141,30 +164,10 @@ def _margin(knobs: CornersKnobs, climbs: Sequence[Fraction]) -> Fraction:
     return as_written(knobs.gamma_share) * max(climbs)
 
 
-def _refuse(knobs: CornersKnobs) -> None:
-    width = knobs.active if knobs.window is None else knobs.window
-    if knobs.active > knobs.inputs:
-        raise BadInput(
-            f"corners: active = {knobs.active} is more than inputs = {knobs.inputs}; lower it"
-        )
-    if width > knobs.active:
-        raise BadInput(f"corners: window = {width} is more than active = {knobs.active}; lower it")
-    if knobs.hinges * knobs.inputs > _MOST_WEIGHTS:
-        raise BadInput(
-            f"corners: {knobs.hinges} hinges on {knobs.inputs} inputs are more than "
-            f"{_MOST_WEIGHTS} weights; lower one of them"
-        )
-    if width > 40 or knobs.hinges << width > MOST_VALUES:
-        raise BadInput(
-            f"corners: {knobs.hinges} hinges with 2^{width} corners each are too many to certify; "
-            "set a window of about 8 or lower the number of hinges"
-        )
-
-
 def _draw(
     draw: Generator, knobs: CornersKnobs, middle: Sequence[Fraction], epsilon: Fraction
 ) -> Drawn:
-    width = knobs.active if knobs.window is None else knobs.window
+    width = knobs.width
     active = np.sort(draw.choice(knobs.inputs, size=knobs.active, replace=False))
     largest = 2 * as_written(knobs.hinge_l1) / width
     scale = leading_exponent(largest) - 6

@@ -12,6 +12,7 @@ One search serves all fractions: the tree of the largest is cut down for the sma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Literal
 
@@ -178,7 +179,7 @@ def _instances(
     shared = {
         "radius_lower": str(whole.lower),
         "radius_upper": str(whole.upper),
-        "leaves": str(whole.proof.leaves),
+        "radius_leaves": str(whole.proof.leaves),
     }
 
     def design(radius: Fraction, asked: float) -> Design:
@@ -219,12 +220,15 @@ def _label(layers: tuple[Layer, ...], centre: tuple[Fraction, ...]) -> int:
 
 
 def _robust(subject: Subject, whole: CertifiedRadius, design: Design, radius: Fraction) -> Instance:
-    arrays = proof_within(subject, whole, radius).packed()
+    proof = proof_within(subject, whole, radius)
+    arrays = proof.packed()
     try:
         margin = proven_margin(design.network_bytes(), design.question_bytes(), "relu_tree", arrays)
-    except arithmetic.Rejected as reason:
+    except (arithmetic.Rejected, arithmetic.Unsupported) as reason:
         raise CannotCertify(f"exact_radius: the proof does not hold exactly: {reason}") from None
-    return robust_instance(design, margin, kind="relu_tree", arrays=arrays)
+    facts = {**design.facts, "leaves": str(proof.leaves)}
+    stated = replace(design, facts=facts)
+    return robust_instance(stated, margin, kind="relu_tree", arrays=arrays)
 
 
 def _deep_witness(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import cache
 
 import assay.truth
-from assay.errors import BadInput
-from assay.registry import declared
+from assay.registry import declared, named
 from assay.truth.constructor import Constructor
 
 
@@ -18,9 +16,4 @@ def families() -> dict[str, Constructor]:
 
 
 def family(name: str) -> Constructor:
-    known = families()
-    if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(known)}"
-        raise BadInput(f"there is no family {name!r}{hint}")
-    return known[name]
+    return named(families(), name, "family")

@@ -20,7 +20,7 @@ from math import ceil
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from assay.errors import BadInput
 from assay.question.floaterror import Layer
@@ -52,6 +52,14 @@ class MeapKnobs(Knobs):
         le=1e3,
         description="least half-range of a pair's pre-activation over the pair's level",
     )
+
+    @model_validator(mode="after")
+    def _can_be_certified(self) -> MeapKnobs:
+        if self.pairs * self.inputs > _MOST_WEIGHTS:
+            raise ValueError(
+                f"{self.pairs} pairs of {self.inputs} inputs are more than {_MOST_WEIGHTS} weights"
+            )
+        return self
 
 
 @dataclass(frozen=True)
@@ -92,11 +100,6 @@ class Levels:
 
 
 def make(knobs: MeapKnobs, seed: int) -> list[Instance]:
-    if knobs.pairs * knobs.inputs > _MOST_WEIGHTS:
-        raise BadInput(
-            f"meap: {knobs.pairs} pairs of {knobs.inputs} inputs are more than {_MOST_WEIGHTS} "
-            "weights; lower one of them"
-        )
     draw = generator(FAMILY, knobs, seed)
     epsilon = radius(knobs.epsilon)
     middle = centre(draw, knobs.inputs)

@@ -20,8 +20,9 @@ class Truth:
 
     `margin` is a certified bound: the property's margin is at least this everywhere in the
     region (robust, positive) or at most this at the witness (violated, not positive).
-    `facts` holds exact statements that siblings of this instance prove (for example the radius
-    below which the network is robust); the checker does not rely on it.
+    `facts` holds exact statements that the constructor proved when it made the instance (for
+    example the radius below which the network is robust). These files need not prove them again,
+    and the checker does not look at them.
     """
 
     answer: Answer
