@@ -9,7 +9,6 @@ the digest that must reject.
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -39,7 +38,7 @@ def mutator(function: Mutator) -> Mutator:
     return function
 
 
-def _signed(claim: Claimed) -> Mutant:
+def signed(claim: Claimed) -> Mutant:
     return Mutant(claim.signed())
 
 
@@ -69,7 +68,7 @@ def _with_element(
     if flat[index].tobytes() == before:
         return None
     tensor.raw_data = values.tobytes()
-    return _signed(replace(claim, onnx=model.SerializeToString()))
+    return signed(replace(claim, onnx=model.SerializeToString()))
 
 
 def _ulp(draw: Random) -> Callable[[np.float32], object]:
@@ -124,7 +123,7 @@ def rows_exchanged(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant
     if (moved == values).all():
         return None
     tensor.raw_data = np.ascontiguousarray(moved).tobytes()
-    return _signed(replace(claim, onnx=model.SerializeToString()))
+    return signed(replace(claim, onnx=model.SerializeToString()))
 
 
 # The graph.
@@ -191,7 +190,7 @@ def graph_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant 
     ]
     draw.choice(changes)()
     data = model.SerializeToString()
-    return None if data == claim.onnx else _signed(replace(claim, onnx=data))
+    return None if data == claim.onnx else signed(replace(claim, onnx=data))
 
 
 # The question.
@@ -206,7 +205,7 @@ def bound_digit(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | 
     # digits at the front move the bound, digits at the end hardly
     at = draw.choice([places[0], places[min(2, len(places) - 1)], draw.choice(places), places[-1]])
     digit = draw.choice([d for d in "0123456789" if d != text[at]])
-    return _signed(replace(claim, vnnlib=(text[:at] + digit + text[at + 1 :]).encode()))
+    return signed(replace(claim, vnnlib=(text[:at] + digit + text[at + 1 :]).encode()))
 
 
 @mutator
@@ -233,26 +232,26 @@ def question_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Muta
             text[:-3],
         ]
     )
-    return None if changed == text else _signed(replace(claim, vnnlib=changed.encode()))
+    return None if changed == text else signed(replace(claim, vnnlib=changed.encode()))
 
 
 @mutator
 def other_network(claim: Claimed, draw: Random, others: Sequence[Claimed]) -> Mutant | None:
     other = draw.choice(others)
-    return None if other.onnx == claim.onnx else _signed(replace(claim, onnx=other.onnx))
+    return None if other.onnx == claim.onnx else signed(replace(claim, onnx=other.onnx))
 
 
 @mutator
 def other_question(claim: Claimed, draw: Random, others: Sequence[Claimed]) -> Mutant | None:
     other = draw.choice(others)
-    return None if other.vnnlib == claim.vnnlib else _signed(replace(claim, vnnlib=other.vnnlib))
+    return None if other.vnnlib == claim.vnnlib else signed(replace(claim, vnnlib=other.vnnlib))
 
 
 @mutator
 def other_truth(claim: Claimed, draw: Random, others: Sequence[Claimed]) -> Mutant | None:
     """The whole truth of another one, about these files: swapped labels among them."""
     other = draw.choice(others)
-    return _signed(replace(claim, truth=other.truth, arrays=other.arrays))
+    return signed(replace(claim, truth=other.truth, arrays=other.arrays))
 
 
 # The truth.
@@ -270,7 +269,7 @@ def answer_swapped(claim: Claimed, draw: Random, others: Sequence[Claimed]) -> M
     if robust and draw.random() < 0.9:
         truth["witness"] = donor.truth["witness"]
     arrays = donor.arrays if draw.random() < 0.7 else claim.arrays
-    return _signed(replace(claim, truth=truth, arrays=arrays))
+    return signed(replace(claim, truth=truth, arrays=arrays))
 
 
 @mutator
@@ -280,7 +279,7 @@ def margin_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant
     changed = draw.choice(
         [margin + step, margin - step, margin + step, -margin, margin * 2, margin + 1]
     )
-    return _signed(claim.stating(margin=str(changed)))
+    return signed(claim.stating(margin=str(changed)))
 
 
 @mutator
@@ -308,7 +307,7 @@ def kind_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant |
     kinds = ["constant_box", "corners", "meap", "relu_tree", "witness", "", "CORNERS"]
     kind = draw.choice([k for k in kinds if k != claim.truth["certificate"]["kind"]])
     certificate = {**claim.truth["certificate"], "kind": kind}
-    return _signed(claim.stating(certificate=certificate))
+    return signed(claim.stating(certificate=certificate))
 
 
 @mutator
@@ -355,176 +354,4 @@ def witness_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutan
         [float(text) for text in texts],
     ]
     chosen = draw.choice(changed)
-    return None if chosen == texts else _signed(claim.stating(witness=chosen))
-
-
-# The certificate's arrays.
-
-
-@dataclass(frozen=True)
-class Arrays:
-    """The words of a relu_tree certificate, taken apart: tightenings, then (tree, leaves)."""
-
-    tightenings: list[list[int]]
-    trees: list[tuple[list[int], list[list[int]]]]
-
-    @classmethod
-    def of(cls, claim: Claimed) -> Arrays:
-        assert claim.arrays is not None
-        words = list(struct.unpack(f"<{len(claim.arrays) // 4}i", claim.arrays))
-        sizes = hidden_sizes(claim)
-        position = 1
-
-        def take(count: int) -> list[int]:
-            nonlocal position
-            position += count
-            return words[position - count : position]
-
-        tightenings = []
-        for _ in range(words[0]):
-            head = take(3)
-            tightenings.append(head + take(1 + sum(sizes[: head[0]])))
-        trees = []
-        while position < len(words):
-            tree = take(*take(1))
-            trees.append((tree, [take(1 + sum(sizes)) for _ in range(tree.count(-1))]))
-        return cls(tightenings, trees)
-
-    def packed(self) -> bytes:
-        words = [len(self.tightenings), *(w for step in self.tightenings for w in step)]
-        for tree, leaves in self.trees:
-            words += [len(tree), *tree, *(w for leaf in leaves for w in leaf)]
-        return struct.pack(f"<{len(words)}i", *words)
-
-
-def hidden_sizes(claim: Claimed) -> list[int]:
-    graph = onnx.ModelProto.FromString(claim.onnx).graph
-    biases = [t.dims[0] for t in graph.initializer if len(t.dims) == 1]
-    return biases[:-1]
-
-
-@mutator
-def word_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
-    if claim.arrays is None:
-        return None
-    at = 4 * draw.randrange(len(claim.arrays) // 4)
-    (word,) = struct.unpack_from("<i", claim.arrays, at)
-    changed = draw.choice([word + 1, word - 1, -word, ~word, 0, word * 2, draw.getrandbits(31), -1])
-    if changed == word or not -(2**31) <= changed < 2**31:
-        return None
-    arrays = claim.arrays[:at] + struct.pack("<i", changed) + claim.arrays[at + 4 :]
-    return _signed(replace(claim, arrays=arrays))
-
-
-@mutator
-def arrays_cut_or_grown(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
-    if claim.arrays is None:
-        return None
-    count = draw.randrange(1, 9)
-    chosen = draw.choice(
-        [claim.arrays[:-count], claim.arrays[count:], claim.arrays + bytes(count), None]
-    )
-    broken = chosen is None or not claim.arrays[4:].startswith(chosen)
-    return Mutant(replace(claim, arrays=chosen).signed(), broken=broken)
-
-
-@mutator
-def leaf_dropped(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
-    """A leaf and its multipliers are gone, the counts put right: a part of the box is left out."""
-    if claim.arrays is None:
-        return None
-    arrays = Arrays.of(claim)
-    tree, leaves = draw.choice(arrays.trees)
-    at = draw.randrange(len(leaves))
-    places = [i for i, word in enumerate(tree) if word == -1]
-    del tree[places[at]], leaves[at]
-    return Mutant(replace(claim, arrays=arrays.packed()).signed(), broken=True)
-
-
-@mutator
-def leaf_added(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
-    if claim.arrays is None:
-        return None
-    arrays = Arrays.of(claim)
-    tree, leaves = draw.choice(arrays.trees)
-    at = draw.randrange(len(leaves) + 1)
-    places = [*(i for i, word in enumerate(tree) if word == -1), len(tree)]
-    tree.insert(places[at], -1)
-    leaves.insert(at, list(draw.choice(leaves)))
-    return Mutant(replace(claim, arrays=arrays.packed()).signed(), broken=True)
-
-
-@mutator
-def split_forgotten(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
-    """A split becomes its first half: a leaf whose multipliers were made for less."""
-    if claim.arrays is None:
-        return None
-    arrays = Arrays.of(claim)
-    choices = [
-        (t, i)
-        for t, (tree, _) in enumerate(arrays.trees)
-        for i, word in enumerate(tree)
-        if word >= 0 and tree[i + 1 : i + 3] == [-1, -1]
-    ]
-    if not choices:
-        return None
-    t, i = draw.choice(choices)
-    tree, leaves = arrays.trees[t]
-    first = tree[:i].count(-1)
-    del leaves[first + draw.randrange(2)]
-    tree[i : i + 3] = [-1]
-    return _signed(replace(claim, arrays=arrays.packed()))
-
-
-@mutator
-def split_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
-    if claim.arrays is None:
-        return None
-    arrays = Arrays.of(claim)
-    choices = [
-        (t, i) for t, (tree, _) in enumerate(arrays.trees) for i, w in enumerate(tree) if w >= 0
-    ]
-    if not choices:
-        return None
-    t, i = draw.choice(choices)
-    tree = arrays.trees[t][0]
-    tree[i] = draw.choice([w for w in range(sum(hidden_sizes(claim)) + 1) if w != tree[i]])
-    return _signed(replace(claim, arrays=arrays.packed()))
-
-
-@mutator
-def trees_or_steps_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
-    if claim.arrays is None:
-        return None
-    arrays = Arrays.of(claim)
-    before = arrays.packed()
-    broken = False
-    choice = draw.randrange(4)
-    if choice == 0:
-        arrays.trees.reverse()
-    elif choice == 1:
-        del arrays.trees[draw.randrange(len(arrays.trees))]
-        broken = True
-    elif choice == 2:
-        arrays.trees.append(draw.choice(arrays.trees))
-        broken = True
-    elif arrays.tightenings:
-        step = draw.choice(arrays.tightenings)
-        if draw.random() < 0.5:
-            arrays.tightenings.remove(step)
-        else:
-            step[2] = 1 - step[2]
-    after = arrays.packed()
-    return None if after == before else Mutant(replace(claim, arrays=after).signed(), broken)
-
-
-ON_TREES = {
-    "word_changed",
-    "arrays_cut_or_grown",
-    "leaf_dropped",
-    "leaf_added",
-    "split_forgotten",
-    "split_changed",
-    "trees_or_steps_changed",
-}
-"""Mutators of a certificate's arrays, which few claims have."""
+    return None if chosen == texts else signed(claim.stating(witness=chosen))

@@ -12,10 +12,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from array_mutators import ON_TREES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutation_oracle import float32_agrees, guard_is_allowed, holds
-from mutators import MUTATORS, ON_TREES, TRIVIAL, Mutant
+from mutators import MUTATORS, TRIVIAL, Mutant
 from small_claims import Claimed, instances
 
 KNOBS: dict[str, tuple[str, dict[str, Any]]] = {
