@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import build, certify, check, families, suites
+from assay.cli import build, certify, check, families, score, suites, verifiers
+from assay.cli import run as run_command
 from assay.errors import AssayError, CannotCertify
 
 app = typer.Typer(
@@ -28,6 +29,9 @@ app.command(name="check")(check.check)
 app.command(name="certify")(certify.certify)
 app.command(name="families")(families.families)
 app.command(name="suites")(suites.suites)
+app.command(name="verifiers")(verifiers.verifiers)
+app.command(name="run")(run_command.run)
+app.command(name="score")(score.score)
 
 
 def _show_version(wanted: bool) -> None:

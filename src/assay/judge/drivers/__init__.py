@@ -1,0 +1,1 @@
+"""Scripts that run inside a verifier's own environment; they import nothing of Assay."""

@@ -1,0 +1,40 @@
+"""How Assay's own verifiers are declared: a module of `assay.judge.builtin` run as a process."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import assay
+from assay.judge.answers import read_vnncomp
+from assay.judge.task import Invocation, Question
+from assay.judge.verifier import Verifier
+
+
+def own_verifier(name: str, summary: str, operators: frozenset[str] | None) -> Verifier:
+    def invoke(question: Question, folder: Path) -> Invocation:
+        result = "result.txt"
+        files = (str(question.onnx.absolute()), str(question.vnnlib.absolute()))
+        return Invocation(
+            (
+                sys.executable,
+                "-m",
+                "assay.judge.builtin",
+                name,
+                *files,
+                str(question.timeout_s),
+                str(folder.absolute() / result),
+            ),
+            result,
+            {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+        )
+
+    return Verifier(
+        name=name,
+        summary=summary,
+        install_hint="built in",
+        operators=operators,
+        version=lambda: assay.__version__,
+        invoke=invoke,
+        read=read_vnncomp,
+    )

@@ -1,0 +1,1 @@
+"""One module a verifier; each declares VERIFIER."""

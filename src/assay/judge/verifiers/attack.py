@@ -1,0 +1,9 @@
+"""Assay's falsifier: it can only say violated, and only with an exact counterexample."""
+
+from assay.judge.own_tool import own_verifier
+
+VERIFIER = own_verifier(
+    "attack",
+    "falsifier only: gradient search, counterexamples validated exactly",
+    None,
+)

@@ -1,0 +1,95 @@
+"""`assay run`, `assay score` and `assay verifiers` as a person uses them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SUITE = """name: t
+timeout: 30
+families:
+  - {family: meap, fixed: {pairs: 2, inputs: 3, classes: 2, gamma: 1.0}}
+"""
+
+
+def assay(*command: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "assay.cli.main", *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli-judging")
+    (folder / "t.yaml").write_text(SUITE)
+    assert assay("build", folder / "t.yaml", "-o", folder / "bench").returncode == 0
+    return folder / "bench"
+
+
+def test_run_then_score(bench: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    done = assay("run", bench, "-v", "milp", "--timeout", 60, "-o", run)
+    assert done.returncode == 0, done.stderr
+    assert "milp" in done.stdout
+    scored = assay("score", run)
+    assert scored.returncode == 0, scored.stderr
+    assert "proved" in scored.stdout
+    document = json.loads(assay("score", run, "--json").stdout)
+    assert document
+    assert "milp" in assay("score", run, "--csv").stdout
+    assert "tabular" in assay("score", run, "--latex").stdout
+
+
+def test_published_results_that_are_unsound_fail(bench: Path, tmp_path: Path) -> None:
+    rows = [
+        f"t,{path.stem}.onnx,{path.stem}.vnnlib,0,unsat,1.0"
+        for path in sorted((bench / "vnnlib").glob("*.vnnlib"))
+    ]
+    results = tmp_path / "results.csv"
+    results.write_text("\n".join(rows) + "\n")
+    scored = assay("score", "--results", results, "--benchmark", bench)
+    assert scored.returncode == 1, scored.stderr
+    assert "unsound" in scored.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (["run", "{bench}", "-v", "marabu", "-o", "x"], "did you mean 'marabou'"),
+        (["run", "nowhere", "-v", "milp", "-o", "x"], "not a folder"),
+        (["score", "nowhere"], "has no readable run.json"),
+        (["score"], "nothing to score"),
+        (["score", "--results", "r.csv"], "goes with --benchmark"),
+        (["score", "{bench}", "--rules", "1999"], "give 2024 or 2026"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    bench: Path, tmp_path: Path, command: list[str], sentence: str
+) -> None:
+    filled = [part.format(bench=bench) for part in command]
+    done = subprocess.run(
+        [sys.executable, "-m", "assay.cli.main", *filled],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_verifiers_are_listed() -> None:
+    listed = json.loads(assay("verifiers", "--json").stdout)
+    assert {"milp", "attack", "marabou"} <= {entry["name"] for entry in listed}
+    assert "marabou" in assay("verifiers").stdout
