@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import build, certify, check, families, score, suites, verifiers
+from assay.cli import build, certify, check, families, report, score, suites, verifiers
 from assay.cli import run as run_command
 from assay.errors import AssayError, CannotCertify
 
@@ -32,6 +32,7 @@ app.command(name="suites")(suites.suites)
 app.command(name="verifiers")(verifiers.verifiers)
 app.command(name="run")(run_command.run)
 app.command(name="score")(score.score)
+app.command(name="report")(report.report)
 
 
 def _show_version(wanted: bool) -> None:

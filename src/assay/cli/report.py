@@ -1,0 +1,47 @@
+"""`assay report`: one HTML file about runs, to open in any browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.errors import BadInput
+
+if TYPE_CHECKING:
+    from assay.judge.vnncomp_score import Year
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="The HTML file to write.")
+    ],
+    benchmark: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The benchmark folder, when it has moved.")
+    ] = None,
+    charts: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write both charts as SVG into this folder.")
+    ] = None,
+    rules: Annotated[str, typer.Option(help="Rules of VNN-COMP: 2026 or 2024.")] = "2026",
+) -> None:
+    """Write a page with verdicts, tables, charts and every task; it needs no network.
+
+    Examples:
+
+      assay report runs/first -o report.html
+
+      assay report runs/first runs/second -o report.html --charts figures
+    """
+    from assay.cli.output import print_line
+    from assay.report.page import write_report
+
+    if rules not in ("2024", "2026"):
+        raise BadInput(f"--rules {rules} is not known; give 2024 or 2026")
+    year: Year = "2024" if rules == "2024" else "2026"
+    written = write_report(runs, benchmark, output, year=year, charts=charts)
+    unsound = f", {written.unsound} unsound answers" if written.unsound else ""
+    print_line(f"{written.path}: {written.tasks} tasks{unsound}")
+    for path in written.charts:
+        print_line(str(path))

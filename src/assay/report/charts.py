@@ -1,0 +1,255 @@
+"""The cactus plot and the scatter of two tools as SVG, drawn from nothing but numbers.
+
+On the page colours come from its style sheet (`page=True`), so that they follow light and dark;
+exported files carry their own. Curves and clouds are thinned to what the picture can show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from assay.judge.outcome import SOLVED
+from assay.judge.score_table import VIRTUAL_BEST, Group
+from assay.report.material import Material
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b5539c", "#c08a00", "#3a8fd6", "#7a5cc9", "#6b6b6b")
+_DASHES = ("", "6 3", "2 3", "8 3 2 3")
+_SHORTEST_S, _LONGEST_S = 0.01, 1e7
+_ROUND = tuple(float(f"{m}e{power}") for power in range(-2, 8) for m in (1, 2, 5))
+_WIDTH, _HEIGHT = 680.0, 500.0
+_STYLE = """<style>
+text{font:12px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fill:#444}
+.grid{stroke:#e3e3e3}.axis,.limit,.diagonal{stroke:#888;fill:none}
+.diagonal,.limit{stroke-dasharray:4 4}.curve{fill:none;stroke-width:2}
+.title{font-weight:600;fill:#222}.best{stroke:#999;stroke-dasharray:3 4;stroke-width:1.5}
+.name-best{fill:#777}.dot{fill-opacity:.55}
+</style>"""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The part of a picture that holds the data."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+    def x(self, share: float) -> float:
+        return self.left + share * self.width
+
+    def y(self, share: float) -> float:
+        return self.top + (1 - share) * self.height
+
+
+@dataclass(frozen=True)
+class LogScale:
+    """Seconds on a logarithmic axis between two round numbers."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, values: Iterable[float]) -> LogScale:
+        found = [min(max(value, _SHORTEST_S), _LONGEST_S) for value in values] or [1.0]
+        low = max(s for s in _ROUND if s <= min(found))
+        return cls(low, min(s for s in _ROUND if s >= max(found) and s > low))
+
+    def share(self, value: float) -> float:
+        found = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        return min(1.0, found)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Powers of ten, and 2 and 5 between them where there is room."""
+        close = self.high / self.low <= 100
+        shown = [s for s in _ROUND if self.low <= s <= self.high]
+        return [(self.share(s), f"{s:g}") for s in shown if close or f"{s:e}"[0] == "1"]
+
+
+def solved_times(material: Material, group: Group) -> dict[str, list[float]]:
+    """Times on solved instances, sorted, by verifier; the virtual best too if there are several."""
+    times: dict[str, list[float]] = {name: [] for name in material.scores.verifiers}
+    best: dict[str, float] = {}
+    for task in material.tasks:
+        item = task.settled
+        if task.group == group and item.outcome in SOLVED:
+            times[item.verifier].append(item.wall_s)
+            best[item.instance] = min(item.wall_s, best.get(item.instance, math.inf))
+    if len(times) > 1:
+        times[VIRTUAL_BEST] = list(best.values())
+    return {name: sorted(values) for name, values in times.items()}
+
+
+def cactus(times: Mapping[str, Sequence[float]], *, page: bool = False) -> str:
+    """How many instances each tool solves when every one is granted this many seconds."""
+    frame = Frame(56, 26, _WIDTH - 56 - 132, _HEIGHT - 26 - 48)
+    most = max((len(values) for values in times.values()), default=0) or 1
+    scale = LogScale.over(value for values in times.values() for value in values)
+    step = _nice_step(most / 6)
+    right = [(n / most, f"{n:,}") for n in range(0, most + 1, step)]
+    parts = [_axes(frame, right, scale.ticks(), "instances solved", "seconds each")]
+    ends: list[tuple[float, str]] = []
+    names = [name for name in times if name != VIRTUAL_BEST]
+    for name in (*(n for n in times if n == VIRTUAL_BEST), *names):
+        values = times[name]
+        points = [(frame.x((i + 1) / most), frame.y(scale.share(v))) for i, v in enumerate(values)]
+        if points:
+            look = 'class="curve best"' if name == VIRTUAL_BEST else _line(names.index(name), page)
+            title = f"{name}: {len(values):,} solved"
+            parts.append(f"<g {look}><title>{_text(title)}</title>{_polyline(points)}</g>")
+        ends.append((points[-1][1] if points else frame.y(0), name))
+    parts += _end_labels(frame, ends, times, names, page)
+    return _svg(_WIDTH, _HEIGHT, "Cactus plot: time against instances solved", parts, page)
+
+
+def scatter(
+    first: str, second: str, points: Sequence[tuple[float, float]], limit: float, color: str = ""
+) -> str:
+    """The times of two tools on the same instances; unsolved ones lie on the limit's line."""
+    side = 400.0
+    frame = Frame(62, 26, side, side)
+    scale = LogScale.over((limit, *(value for pair in points for value in pair)))
+    parts = [_axes(frame, scale.ticks(), scale.ticks(), f"{first}, seconds", f"{second}, seconds")]
+    edge = scale.share(limit)
+    lines = (
+        ("diagonal", frame.x(0), frame.y(0), frame.x(1), frame.y(1)),
+        ("limit", frame.x(edge), frame.y(0), frame.x(edge), frame.y(1)),
+        ("limit", frame.x(0), frame.y(edge), frame.x(1), frame.y(edge)),
+    )
+    parts += [
+        f'<line class="{kind}" x1="{a:.1f}" y1="{b:.1f}" x2="{c:.1f}" y2="{d:.1f}"/>'
+        for kind, a, b, c, d in lines
+    ]
+    parts.append(
+        f'<text x="{frame.x(edge) - 5:.1f}" y="{frame.top + 13}" text-anchor="end">limit</text>'
+    )
+    spots = {
+        (round(2 * frame.x(scale.share(a))), round(2 * frame.y(scale.share(b)))) for a, b in points
+    }
+    fill = color or PALETTE[0]
+    parts += [
+        f'<circle class="dot" fill="{fill}" cx="{x / 2:g}" cy="{y / 2:g}" r="3"/>'
+        for x, y in sorted(spots)
+    ]
+    return _svg(62 + side + 24, 26 + side + 52, f"{first} against {second}", parts, False)
+
+
+def paired_times(
+    material: Material, first: str, second: str, group: Group
+) -> tuple[list[tuple[float, float]], float]:
+    """Times of both tools where both ran and one solved it, unsolved as the limit; the limit."""
+    limit = max(material.limits.values(), default=1.0)
+    found: dict[str, dict[str, float]] = {}
+    for task in material.tasks:
+        item = task.settled
+        if task.group == group and item.verifier in (first, second):
+            time = min(item.wall_s, limit) if item.solved else limit
+            found.setdefault(item.instance, {})[item.verifier] = time
+    pairs = [(times[first], times[second]) for times in found.values() if len(times) == 2]
+    return [pair for pair in pairs if min(pair) < limit], limit
+
+
+def _line(number: int, page: bool) -> str:
+    color = f"var(--tool-{number % len(PALETTE)})" if page else PALETTE[number % len(PALETTE)]
+    dash = _DASHES[number // len(PALETTE) % len(_DASHES)]
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'class="curve" style="stroke:{color}"{dashed}'
+
+
+def _polyline(points: Sequence[tuple[float, float]]) -> str:
+    """A curve without the points that lie within a pixel of the last one drawn."""
+    kept = [points[0]]
+    for point in points[1:]:
+        if math.dist(point, kept[-1]) >= 1:
+            kept.append(point)
+    kept.append(points[-1])
+    text = " ".join(f"{x:.1f},{y:.1f}" for x, y in kept)
+    few = len(points) <= 40
+    marks = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in points if few)
+    return f'<polyline points="{text}"/>{marks}'
+
+
+def _end_labels(
+    frame: Frame,
+    ends: Sequence[tuple[float, str]],
+    times: Mapping[str, Sequence[float]],
+    names: Sequence[str],
+    page: bool,
+) -> list[str]:
+    """Names beside the ends of the curves, moved apart where they would overlap."""
+    gap = 15.0
+    placed: list[tuple[float, str]] = []
+    lowest = -math.inf
+    for y, name in sorted(ends):
+        lowest = max(y, lowest + gap)
+        placed.append((lowest, name))
+    overflow = max(0.0, (placed[-1][0] if placed else 0.0) - (frame.top + frame.height))
+    texts = []
+    for y, name in placed:
+        if name == VIRTUAL_BEST:
+            look = 'class="name-best"'
+        else:
+            number = names.index(name) % len(PALETTE)
+            color = f"var(--tool-{number})" if page else PALETTE[number]
+            look = f'style="fill:{color};font-weight:600"'
+        label = name if len(name) <= 14 else name[:13] + "…"
+        text = _text(f"{label} {len(times[name]):,}")
+        at = f'x="{frame.x(1) + 8:.1f}" y="{y - overflow + 4:.1f}"'
+        texts.append(f"<text {look} {at}><title>{_text(name)}</title>{text}</text>")
+    return texts
+
+
+def _axes(
+    frame: Frame,
+    below: Sequence[tuple[float, str]],
+    beside: Sequence[tuple[float, str]],
+    below_title: str,
+    beside_title: str,
+) -> str:
+    bottom, right = frame.y(0), frame.x(1)
+    parts = []
+    for share, label in beside:
+        y = frame.y(share)
+        parts.append(
+            f'<line class="grid" x1="{frame.left}" y1="{y:.1f}" x2="{right:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
+        )
+    for share, label in below:
+        x = frame.x(share)
+        parts.append(
+            f'<line class="grid" x1="{x:.1f}" y1="{frame.top}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
+            f'<text x="{x:.1f}" y="{bottom + 18:.1f}" text-anchor="middle">{label}</text>'
+        )
+    corner = f"M{frame.left} {frame.top}V{bottom:.1f}H{right:.1f}"
+    middle = frame.left + frame.width / 2
+    parts.append(
+        f'<path class="axis" d="{corner}"/>'
+        f'<text class="title" x="{middle:.1f}" y="{bottom + 38:.1f}" text-anchor="middle">'
+        f"{_text(below_title)}</text>"
+        f'<text class="title" x="{frame.left - 44}" y="{frame.top - 10}">'
+        f"{_text(beside_title)}</text>"
+    )
+    return "".join(parts)
+
+
+def _text(text: str) -> str:
+    """Escaped, and without the characters that XML does not know."""
+    return escape("".join(c if c.isprintable() else "\ufffd" for c in text))
+
+
+def _nice_step(rough: float) -> int:
+    """The first of 1, 2, 5, 10, 20, … that is at least `rough`."""
+    power = int(10 ** math.floor(math.log10(max(rough, 1.0))))
+    return next(power * m for m in (1, 2, 5, 10) if power * m >= rough)
+
+
+def _svg(width: float, height: float, title: str, parts: Sequence[str], page: bool) -> str:
+    own = "" if page else f'{_STYLE}<rect width="100%" height="100%" fill="#fff"/>'
+    size = "" if page else f' width="{width:g}" height="{height:g}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"{size} '
+        f'role="img" aria-label="{_text(title)}" class="chart">{own}{"".join(parts)}</svg>'
+    )

@@ -1,0 +1,208 @@
+"""One self-contained HTML file about runs, and the two charts as files for papers."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+import assay
+from assay.errors import BadInput
+from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row
+from assay.judge.vnncomp_score import Year
+from assay.report.banner import banners, seconds, segments
+from assay.report.charts import PALETTE, cactus, paired_times, scatter, solved_times
+from assay.report.details import details
+from assay.report.embed import page_data, script_json
+from assay.report.material import Material, gather
+from assay.report.wording import GROUP_NOTE, GROUP_TITLE, OUTCOME_MEANING, WORST_FIRST
+
+EMBEDDED_CHARACTERS = 6_000_000
+"""How much of commands, logs, witnesses and questions a page holds; the rest stays in the run."""
+_SCRIPT = ("data", "table", "drawer", "scatter")
+_MOST_FINDINGS = 12
+_MOST_SPLITS = 50
+_MOST_PAIRS = 100
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written, and what the exit code of a command may depend on."""
+
+    path: Path
+    charts: tuple[Path, ...]
+    tasks: int
+    unsound: int
+
+
+def write_report(
+    runs: Sequence[Path],
+    benchmark: Path | None,
+    target: Path,
+    *,
+    year: Year = "2026",
+    checked: Mapping[str, str] | None = None,
+    made: datetime | None = None,
+    charts: Path | None = None,
+    embedded: int = EMBEDDED_CHARACTERS,
+) -> Report:
+    """Write the page about runs of one benchmark to `target`.
+
+    `benchmark` is needed only where the folder has moved since the runs. `checked` holds the
+    independent checker's line about an instance, by name, where it was asked. `charts` is a
+    folder for the charts as files.
+    """
+    if target.is_dir():
+        raise BadInput(f"{target}: is a folder; name the file to write in it")
+    material = gather(runs, benchmark, year)
+    html = render(material, target, checked or {}, made or datetime.now(UTC), embedded)
+    _write(target, html)
+    drawn = _write_charts(material, charts) if charts else ()
+    return Report(target, tuple(drawn), len(material.tasks), len(material.scores.unsound))
+
+
+def write_charts(
+    runs: Sequence[Path],
+    benchmark: Path | None,
+    folder: Path,
+    *,
+    pair: tuple[str, str] | None = None,
+) -> list[Path]:
+    """Write cactus.svg, and scatter.svg of two tools, into `folder`; without a pair the two best.
+
+    Both show the instances whose answer holds in floating point, if there are any.
+    """
+    return _write_charts(gather(runs, benchmark), folder, pair)
+
+
+def _write_charts(
+    material: Material, folder: Path, pair: tuple[str, str] | None = None
+) -> list[Path]:
+    group = material.scores.groups[0]
+    times = solved_times(material, group)
+    written = [folder / "cactus.svg"]
+    _write(written[0], cactus(times))
+    names = sorted(material.scores.verifiers, key=lambda name: -len(times[name]))
+    chosen = pair or tuple(names[:2])
+    for name in chosen:
+        if name not in names:
+            raise BadInput(f"{name!r} has no results here; choose among {', '.join(sorted(names))}")
+    if len(chosen) == 2:
+        points, limit = paired_times(material, chosen[0], chosen[1], group)
+        written.append(folder / "scatter.svg")
+        _write(written[1], scatter(chosen[0], chosen[1], points, limit))
+    return written
+
+
+def render(
+    material: Material, target: Path, checked: Mapping[str, str], made: datetime, embedded: int
+) -> str:
+    environment = Environment(
+        loader=PackageLoader("assay.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["seconds"] = seconds
+    environment.filters["slug"] = lambda words: str(words).replace(" ", "-")
+    sources = environment.loader
+    assert sources is not None
+    css = sources.get_source(environment, "report.css")[0]
+    js = "".join(sources.get_source(environment, f"script/{part}.js")[0] for part in _SCRIPT)
+    data = page_data(material, details(material, embedded), checked, target)
+    return environment.get_template("report.html.j2").render(
+        material=material,
+        scores=material.scores,
+        version=assay.__version__,
+        made=f"{made:%Y-%m-%d %H:%M %Z}".strip(),
+        banners=banners(material),
+        groups=[_group(material, group) for group in material.scores.groups],
+        limits=_limits(material),
+        verified=sum(line.startswith("s VERIFIED") for line in checked.values()),
+        findings=material.scores.findings[:_MOST_FINDINGS],
+        splits=material.scores.splits[:_MOST_SPLITS],
+        present=[o for o in WORST_FIRST if any(row.count(o) for row in material.scores.rows)],
+        wrong=sorted({finding.outcome for finding in material.scores.findings}),
+        meaning=OUTCOME_MEANING,
+        virtual_best=VIRTUAL_BEST,
+        palette=PALETTE,
+        # Only this very script may run, whatever a log or a name holds.
+        script_hash=base64.b64encode(hashlib.sha256(js.encode()).digest()).decode(),
+        css=Markup(css),
+        js=Markup(js),
+        data=Markup(script_json(data)),
+    )
+
+
+def _group(material: Material, group: Group) -> dict[str, Any]:
+    """What the template prints about one group of instances."""
+    scores = material.scores
+    rows = [row for row in scores.rows if row.group == group]
+    families = list(dict.fromkeys(row.family for row in rows if row.family != ALL_FAMILIES))
+    cells = {(row.verifier, row.family): _cell(row) for row in rows}
+    names = [name for name in (*scores.verifiers, VIRTUAL_BEST) if (name, ALL_FAMILIES) in cells]
+    return {
+        "name": group,
+        "title": GROUP_TITLE[group],
+        "note": GROUP_NOTE[group],
+        "verifiers": names,
+        "families": [ALL_FAMILIES, *families] if len(families) > 1 else families,
+        "cells": cells,
+        "outcomes": [o for o in WORST_FIRST if any(row.count(o) for row in rows)],
+        "ranking": scores.ranking[group],
+        "comparisons": scores.comparisons[group][:_MOST_PAIRS],
+        "pairs": len(scores.comparisons[group]),
+        "cactus": Markup(cactus(solved_times(material, group), page=True)),
+    }
+
+
+def _cell(row: Row) -> dict[str, Any]:
+    return {
+        "row": row,
+        "segments": segments([row]),
+        "wrong": row.count("unsound") + row.count("contradicted"),
+        "bogus": row.count("bogus"),
+    }
+
+
+def _limits(material: Material) -> list[str]:
+    """The limits of the runs; a warning where they were not the same for all."""
+    plans = material.plans
+    found = []
+    times = sorted({material.limits[name] for name in material.limits})
+    spread = seconds(times[0]) if len(times) == 1 else f"{seconds(times[0])} – {seconds(times[-1])}"
+    found.append(f"{spread} an instance")
+    memory = {plan.get("memory_mb") for plan in plans}
+    found += [
+        f"{m / 1024:g} GB" for m in memory if isinstance(m, (int, float)) and len(memory) == 1
+    ]
+    differing = [
+        key.replace("_", " ")
+        for key in ("timeout_s", "memory_mb")
+        if len({str(plan.get(key)) for plan in plans}) > 1
+    ]
+    if differing:
+        found.append(f"the runs differ in {' and '.join(differing)}")
+    return found
+
+
+def _write(target: Path, text: str) -> None:
+    """All or nothing; what UTF-8 cannot hold (half a surrogate pair in a name) becomes `?`."""
+    temporary = target.with_name(target.name + ".new")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8", errors="replace")
+        temporary.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise BadInput(f"{target}: cannot be written ({error.strerror}); choose another") from None

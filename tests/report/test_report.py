@@ -1,0 +1,365 @@
+"""The page says what the score says, holds whatever names and logs hold, and stays small."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tracemalloc
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import BadInput
+from assay.judge.results import Result
+from assay.judge.run_folder import benchmark_sha256
+from assay.judge.scored_runs import score_runs
+from assay.report.banner import banners
+from assay.report.charts import LogScale, cactus
+from assay.report.details import LOG_TAIL, details, margin_text
+from assay.report.material import gather, read_light
+from assay.report.page import write_charts, write_report
+from assay.suite.folder import BenchmarkFolder
+from assay.truth.instance import sha256
+from assay.truth.record import Answer, Guard, Truth
+
+ONNX, VNNLIB = b"not a network", b"(declare-const X_0 Real)\n(assert (<= X_0 1))\n"
+EVIL = (
+    "</script><script>document.title='OWNED'</script><img src=x onerror=\"document.title='OWNED'\">"
+)
+CHROMIUM = shutil.which("chromium")
+
+
+def truth(answer: Answer, guard: Guard = "float32", family: str = "meap") -> Truth:
+    margin = Fraction(1, 3) if answer == "robust" else Fraction(-1, 7)
+    kind = {"kind": "witness" if answer == "violated" else family}
+    witness = ("0.25",) if answer == "violated" else None
+    digests = (sha256(ONNX), sha256(VNNLIB))
+    return Truth(answer, margin, guard, family, {"width": 3}, 7, None, *digests, kind, witness)
+
+
+def benchmark(path: Path, truths: dict[str, Truth | None]) -> Path:
+    for part in ("onnx", "vnnlib", "truth"):
+        (path / part).mkdir(parents=True)
+    for name, known in truths.items():
+        (path / f"onnx/{name}.onnx").write_bytes(ONNX)
+        (path / f"vnnlib/{name}.vnnlib").write_bytes(VNNLIB)
+        if known:
+            (path / f"truth/{name}.json").write_text(known.to_json())
+    rows = [f"onnx/{name}.onnx,vnnlib/{name}.vnnlib,30\n" for name in truths]
+    (path / "instances.csv").write_text("".join(rows))
+    return path
+
+
+def result(instance: str, verdict: str | None, verifier: str = "tool", **changes: Any) -> Result:
+    values = {
+        "version": "1.0",
+        "ending": "answered",
+        "wall_s": 1.5,
+        "cpu_s": 1.0,
+        "memory_mb": 20.0,
+        "repeat": 0,
+        "onnx_sha256": sha256(ONNX),
+        "vnnlib_sha256": sha256(VNNLIB),
+        "command": (f"/opt/{verifier}", instance),
+        "log": f"logs/{verifier}/{instance}.{changes.get('repeat', 0)}.log",
+    }
+    return Result(instance=instance, verifier=verifier, verdict=verdict, **(values | changes))  # type: ignore[arg-type]
+
+
+def run(path: Path, bench: Path, results: Iterable[Result], log: str = "") -> Path:
+    path.mkdir()
+    digest = benchmark_sha256(BenchmarkFolder.open(bench))
+    plan = {"benchmark": str(bench), "benchmark_sha256": digest, "timeout_s": 20}
+    (path / "run.json").write_text(json.dumps(plan | {"memory_mb": 2048.0}))
+    with (path / "results.jsonl").open("w") as stream:
+        for item in results:
+            stream.write(item.to_line())
+            if log:
+                (path / item.log).parent.mkdir(parents=True, exist_ok=True)
+                (path / item.log).write_text(log)
+    return path
+
+
+class Page(HTMLParser):
+    """The elements and texts of a page, as a browser would tell them apart."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.script: list[str] = []
+        self.text = ""
+        self._inside = ""
+        self.feed(path.read_text(encoding="utf-8"))
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._inside = tag
+        if tag == "script":
+            self.script.append("")
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.script[-1] += data
+        elif self._inside != "style":
+            self.text += data
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.script[0])
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    known: dict[str, Truth | None] = {
+        "a-robust": truth("robust"),
+        "a-violated": truth("violated"),
+        "b-robust": truth("robust", family="corners"),
+        "edge-violated": truth("violated", "real", "corners"),
+        "foreign": None,
+    }
+    return benchmark(tmp_path / "bench", known)
+
+
+def answers(verifier: str, wrong: bool) -> Iterator[Result]:
+    yield result("a-robust", "robust", verifier)
+    if wrong:
+        yield result("a-violated", "robust", verifier)
+    else:
+        yield result("a-violated", "violated", verifier, witness=("0.5",), witness_class="exact")
+    yield result("b-robust", None, verifier, ending="timeout", wall_s=20.0, detail="met the limit")
+    yield result("edge-violated", "robust", verifier)
+    yield result("foreign", "robust", verifier)
+
+
+@pytest.fixture
+def first(tmp_path: Path, bench: Path) -> Path:
+    return run(tmp_path / "run", bench, [*answers("good", False), *answers("liar", True)], "hello")
+
+
+def test_soundness_comes_first(first: Path) -> None:
+    found = banners(gather([first], None))
+    assert [(b.verifier, b.level, b.headline) for b in found] == [
+        ("liar", "unsound", "Unsound"),
+        ("good", "sound", "No wrong answer"),
+    ]
+    assert [f.instance for f in found[0].examples] == ["a-violated"]
+    assert "answered against real arithmetic" in found[1].aside
+
+
+def test_the_page_agrees_with_the_score(first: Path, tmp_path: Path) -> None:
+    report = write_report([first], None, tmp_path / "out" / "report.html")
+    data = Page(report.path).data
+    scores = score_runs([first], None, "2026")
+    words, task, instance = data["words"], data["task"], data["instance"]
+    shown = Counter(
+        (words["verifier"][v], words["group"][instance["group"][i]], words["outcome"][o])
+        for v, i, o in zip(task["verifier"], task["instance"], task["outcome"], strict=True)
+    )
+    scored = {
+        (row.verifier, row.group, outcome): n
+        for row in scores.rows
+        if row.family == "all" and row.verifier in scores.verifiers
+        for outcome, n in row.counts.items()
+    }
+    assert shown == scored
+    assert (report.tasks, report.unsound) == (10, len(scores.unsound))
+
+
+def test_a_task_can_be_looked_into(first: Path, tmp_path: Path) -> None:
+    checked = {"a-violated": "s VERIFIED violated"}
+    page = Page(write_report([first], None, tmp_path / "r.html", checked=checked).path)
+    data = page.data
+    number = data["instance"]["name"].index("a-violated")
+    row = data["task"]["outcome"].index(data["words"]["outcome"].index("falsified"))
+    assert data["details"][str(row)] == {
+        "command": "/opt/good a-violated",
+        "witness": "0.5",
+        "log": "hello",
+    }
+    question = data["questions"][str(number)]
+    assert question["property"] == "(assert (<= X_0 1))"
+    assert (question["truthWitness"], question["parameters"]) == ("0.25", "width = 3")
+    assert data["instance"]["margin"][number] == "-1/7"
+    assert data["checked"] == {str(number): "s VERIFIED violated"}
+    assert data["runs"] == ["./run"]
+    assert "1 labels proved again" in page.text
+
+
+def test_nothing_is_loaded_and_only_our_script_runs(first: Path, tmp_path: Path) -> None:
+    page = Page(write_report([first], None, tmp_path / "r.html").path)
+    tags = Counter(tag for tag, _ in page.elements)
+    assert (tags["script"], tags["link"], tags["img"], tags["iframe"]) == (2, 0, 0, 0)
+    assert not any("src" in attributes for _, attributes in page.elements)
+    policy = next(a["content"] for _, a in page.elements if "http-equiv" in a)
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert "script-src 'sha256-" in policy
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    name = "a'\"<b onclick=x>&amp;"
+    bench = benchmark(tmp_path / "bench", {"i": truth("violated"), name: truth("robust")})
+    results = [
+        result("i", "robust", f"v{EVIL.replace('/', '')}", detail=EVIL, log="logs/odd.log"),
+        result(name, "violated", "w", witness=(EVIL,), witness_class="missing", version=EVIL),
+        result("i", None, "\ud800\x00", ending="garbled", log="../../etc/passwd"),
+    ]
+    path = run(tmp_path / "run", bench, results)
+    (path / "logs").mkdir()
+    (path / "logs/odd.log").write_text(f"\x1b[31m{EVIL}\x1b[0m\n")
+    return path
+
+
+def test_hostile_names_and_logs_stay_text(hostile: Path, tmp_path: Path) -> None:
+    report = write_report([hostile], None, tmp_path / "r.html", charts=tmp_path / "charts")
+    page = Page(report.path)
+    assert Counter(tag for tag, _ in page.elements)["script"] == 2
+    assert not any(key.startswith("on") for _, found in page.elements for key in found)
+    logs = [found.get("log") for found in page.data["details"].values()]
+    assert f"{EVIL}\n" in logs
+    assert page.data["logsElsewhere"].popitem()[1] == "./run/logs/odd.log"
+    for chart in report.charts:
+        assert ElementTree.parse(chart).getroot().tag.endswith("svg")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_a_browser_shows_the_tasks_and_runs_nothing_else(hostile: Path, tmp_path: Path) -> None:
+    assert CHROMIUM
+    report = write_report([hostile], None, tmp_path / "r.html")
+    flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-sync --dump-dom"
+    quiet = "--disable-background-networking --disable-component-update --disable-quic"
+    command = [CHROMIUM, *flags.split(), *quiet.split(), f"--user-data-dir={tmp_path / 'profile'}"]
+    shown = subprocess.run(
+        [*command, report.path.as_uri()], capture_output=True, text=True, timeout=120, check=True
+    ).stdout
+    assert "<title>Assay report: bench</title>" in shown
+    assert len(re.findall('<tr class="row"', shown)) == 3
+    assert '<span class="chip o-unsound"' in shown
+
+
+def test_long_logs_and_many_tasks_are_bounded(tmp_path: Path) -> None:
+    names: dict[str, Truth | None] = {f"n{k}": truth("robust") for k in range(60)}
+    bench = benchmark(tmp_path / "bench", names)
+    results = [result(n, "violated" if n == "n59" else "robust") for n in names]
+    path = run(tmp_path / "run", bench, results, "x" * 3 * LOG_TAIL)
+    page = Page(write_report([path], None, tmp_path / "r.html", embedded=20_000).path)
+    found = page.data["details"]
+    assert 2 <= len(found) <= 6
+    bogus = page.data["task"]["outcome"].index(page.data["words"]["outcome"].index("bogus"))
+    assert str(bogus) in found
+    assert all(len(d["log"]) == LOG_TAIL and d["logBytes"] == 3 * LOG_TAIL for d in found.values())
+
+
+def test_large_witnesses_do_not_pile_up_in_memory(tmp_path: Path) -> None:
+    bench = benchmark(tmp_path / "bench", {"i": truth("violated")})
+    wide = tuple(str(k / 7) for k in range(3000))
+    every = (
+        result("i", "violated", f"t{k}", witness=wide, witness_class="exact", log="")
+        for k in range(150)
+    )
+    path = run(tmp_path / "run", bench, every)
+    assert (path / "results.jsonl").stat().st_size > 8_000_000
+    material = gather([path], None)
+    tracemalloc.start()
+    read = list(read_light(path))
+    found = details(material, 100_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(read) == 150
+    assert peak < 4_000_000
+    assert found.tasks[0]["witness"].endswith("… and 2,936 more")
+    assert write_report([path], None, tmp_path / "r.html").path.stat().st_size < 1_000_000
+
+
+def test_two_runs_and_two_versions(tmp_path: Path, bench: Path) -> None:
+    old = run(tmp_path / "old", bench, answers("tool", True))
+    new = run(tmp_path / "new", bench, (replace(r, version="2") for r in answers("tool", False)))
+    data = Page(write_report([old, new], None, tmp_path / "r.html").path).data
+    assert data["words"]["verifier"] == ["tool 1.0", "tool 2"]
+    assert data["words"]["name"] == ["tool", "tool"]
+    assert sorted(set(data["task"]["run"])) == [0, 1]
+
+
+def test_a_profile_is_shown_where_there_is_one(first: Path, bench: Path, tmp_path: Path) -> None:
+    (bench / "profile.csv").write_text("instance,unstable,depth\na-robust,12,3\nbroken\n")
+    data = Page(write_report([first], None, tmp_path / "r.html").path).data
+    assert data["words"]["profile"] == ["unstable", "depth"]
+    assert list(data["profile"].values()) == [["12", "3"]]
+
+
+def test_charts_for_papers(first: Path, tmp_path: Path) -> None:
+    written = write_charts([first], None, tmp_path / "charts", pair=("liar", "good"))
+    assert [path.name for path in written] == ["cactus.svg", "scatter.svg"]
+    assert all("var(--" not in path.read_text() for path in written)
+    with pytest.raises(BadInput, match="'nobody' has no results here; choose among good, liar"):
+        write_charts([first], None, tmp_path / "charts", pair=("nobody", "good"))
+
+
+def test_a_chart_of_many_points_stays_small() -> None:
+    drawing = cactus({"tool": [0.001 * k for k in range(100_000)], "idle": []})
+    assert len(drawing) < 40_000
+    assert ElementTree.fromstring(drawing) is not None
+
+
+@pytest.mark.parametrize("values", [[], [0.0], [1.0], [1.0, 1.0], [0.003, 86_400.0], [1e9]])
+def test_scales_hold_their_values(values: list[float]) -> None:
+    scale = LogScale.over(values)
+    assert scale.low < scale.high
+    assert all(0 <= scale.share(value) <= 1 for value in values)
+    assert all(0 <= share <= 1 for share, _ in scale.ticks())
+
+
+@pytest.mark.parametrize(
+    ("margin", "text"),
+    [
+        (Fraction(1, 3), "1/3"),
+        (Fraction(10**9, 3**30), "4.85694e-06"),
+        (Fraction(1, 10**400), "positive"),
+        (-Fraction(10**400, 3), "negative"),
+    ],
+)
+def test_margins(margin: Fraction, text: str) -> None:
+    assert margin_text(margin) == text
+
+
+def test_bad_input_is_one_sentence(first: Path, bench: Path, tmp_path: Path) -> None:
+    target = tmp_path / "r.html"
+    with pytest.raises(BadInput, match="no run to report about"):
+        write_report([], None, target)
+    with pytest.raises(BadInput, match="is a folder; name the file"):
+        write_report([first], None, tmp_path)
+    with pytest.raises(BadInput, match="cannot be written"):
+        write_report([first], None, first / "run.json" / "r.html")
+    for key, value in (("wall_s", "soon"), ("wall_s", float("nan")), ("detail", 3)):
+        line = json.dumps(json.loads(result("a-robust", "robust").to_line()) | {key: value})
+        (first / "results.jsonl").write_text(line + "\n")
+        with pytest.raises(BadInput, match="a value has the wrong type; run that task again"):
+            write_report([first], None, target)
+    (first / "results.jsonl").write_bytes(b"\xff\n")
+    with pytest.raises(BadInput, match="not UTF-8 text"):
+        write_report([first], None, target)
+    (first / "results.jsonl").unlink()
+    with pytest.raises(BadInput, match="cannot be read"):
+        write_report([first], None, target)
+    assert not target.exists()
+    assert BenchmarkFolder.open(bench).entries
+
+
+def test_a_torn_last_line_is_left_out(first: Path, tmp_path: Path) -> None:
+    with (first / "results.jsonl").open("a") as stream:
+        stream.write('{"instance":"a-rob')
+    assert write_report([first], None, tmp_path / "r.html").tasks == 10
