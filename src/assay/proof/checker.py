@@ -67,10 +67,10 @@ def check_files(onnx: Path, vnnlib_file: Path, truth: Path) -> Verdict:
         for path in paths:
             if path.stat().st_size > MOST_BYTES:
                 return Verdict("unsupported", reason=f"{path} is larger than the checker reads")
-        contents = [path.read_bytes() for path in paths]
+        network, question, claim, *rest = [path.read_bytes() for path in paths]
     except OSError as error:
         return Verdict("rejected", reason=f"{error.filename}: {error.strerror}")
-    return check(*contents[:3], contents[3] if len(contents) > 3 else None)
+    return check(network, question, claim, rest[0] if rest else None)
 
 
 def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None) -> Verdict:
