@@ -7,16 +7,20 @@ import errno
 import fcntl
 import json
 import os
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from assay.errors import BadInput
+from assay.errors import BadInput, CannotCertify
 from assay.suite import journal, workers
 from assay.suite.build import BuildReport, build
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.spec import parse_suite
+from assay.suite.verified import require_verified
 from assay.suite.workers import WorkerFault
+from assay.truth.families import family
 from assay.truth.record import Truth
 
 pytestmark = pytest.mark.usefixtures("tiny")
@@ -52,7 +56,7 @@ def test_a_folder_is_a_benchmark_with_truths(tmp_path: Path) -> None:
         truth = Truth.from_json(entry.truth.read_text(), entry.name)
         assert truth.twin in names
         assert truth.twin != entry.name
-    assert (tmp_path / "out/truth/tiny-00-000-robust.bin").read_bytes() == b"arrays"
+    assert (tmp_path / "out/truth/tiny-00-000-robust.bin").stat().st_size == 20
     assert not (tmp_path / "out/.build").exists()
     with (tmp_path / "out/instances.csv").open(newline="") as stream:
         assert next(csv.reader(stream))[2] == "2.5"
@@ -229,3 +233,14 @@ def test_a_full_disk_is_one_sentence_and_can_be_resumed(
     assert again.already == 1
     built(tmp_path / "whole", "count: 3")
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+def test_what_the_checker_does_not_verify_is_refused() -> None:
+    constructor = family("tiny")
+    unproved = [
+        replace(instance, truth=replace(instance.truth, margin=Fraction(1000)))
+        for instance in constructor.make(constructor.knobs(), 1)
+        if instance.truth.answer == "robust"
+    ]
+    with pytest.raises(CannotCertify, match="the checker does not verify robust"):
+        require_verified(unproved[0])

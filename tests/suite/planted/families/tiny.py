@@ -1,4 +1,4 @@
-"""A family of one neuron, for tests of the builder: outputs relu(w x) + level and 0 on [-1, 1].
+"""A family of one neuron, for tests of the builder: outputs level and relu(w x) - w on [-1, 1].
 
 Its knobs make it slow, refuse seeds, repeat itself or fail, as a test needs.
 """
@@ -6,8 +6,8 @@ Its knobs make it slow, refuse seeds, repeat itself or fail, as a test needs.
 from __future__ import annotations
 
 import os
+import struct
 import time
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -53,21 +53,22 @@ def make(knobs: TinyKnobs, seed: int) -> list[Instance]:
     def design(level: float) -> Design:
         layers = (
             (np.array([[weight]], dtype=np.float32), np.zeros(1, dtype=np.float32)),
-            (np.array([[1], [0]], dtype=np.float32), np.array([level, 0], dtype=np.float32)),
+            (np.array([[0], [1]], dtype=np.float32), np.array([level, -weight], dtype=np.float32)),
         )
-        shown = knobs.model_copy(update={"calls": ""})
+        shown = knobs.model_copy(update={"calls": ""}).model_dump(mode="json")
         return Design("tiny", shown, seed, layers, box, Violation.misclassification(0, 2))
 
     margin = Fraction(float(np.float32(knobs.level)))
-    robust = robust_instance(design(knobs.level), margin)
-    violated = violated_instance(design(-knobs.level), (Fraction(-1),))
-    return [replace(robust, arrays=b"arrays"), violated]
+    # no tightening; one tree of one leaf, whose multiplier is -1 / 2^1: exactly the margin
+    arrays = struct.pack("<5i", 0, 1, -1, 1, -1)
+    robust = robust_instance(design(knobs.level), margin, kind="relu_tree", arrays=arrays)
+    return [robust, violated_instance(design(-knobs.level), (Fraction(1),))]
 
 
 CONSTRUCTOR = Constructor(
     name="tiny",
     summary="one neuron",
-    theorem="relu(w x) + level >= level",
+    theorem="relu(w x) <= w on [-1, 1]",
     knobs=TinyKnobs,
     make=make,
 )
