@@ -177,8 +177,10 @@ def trees(known: dict[str, Any], checked: dict[str, float], built: dict[str, flo
     return table((*header, *tail), rows)
 
 
-def attacked(folder: Path) -> str:
-    rows = attack_labels.summary(list(attack_labels.attack_folder(folder, 100_000)))
+def attacked(folder: Path, points: int) -> str:
+    if points == 0:
+        return "Left out of this run; `python benchmarks/attack_labels.py DIR` does it alone.\n"
+    rows = attack_labels.summary(list(attack_labels.attack_folder(folder, points)))
     return table(attack_labels.HEADER, rows)
 
 
@@ -186,10 +188,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", default="relu")
     parser.add_argument("--jobs", default="2")
+    parser.add_argument(
+        "--points", type=int, default=100_000, help="attack points an instance; 0: no attack"
+    )
+    parser.add_argument("--keep", type=Path, help="build here, or use what was built here")
     arguments = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="assay-evidence-"))
-    folder = work / "bench"
-    build_s, _ = run("build", arguments.suite, "-o", str(folder), "--jobs", arguments.jobs)
+    folder = arguments.keep or work / "bench"
+    run("build", arguments.suite, "-o", str(folder), "--jobs", arguments.jobs)
     check_s, report = run("check", str(folder), "--jobs", arguments.jobs)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     known = truths(folder)
@@ -197,16 +203,17 @@ def main() -> None:
     suite = json.loads((folder / "suite.json").read_text())
     built = suite["timings"]
     replaced = suite.get("replacements", [])
-    under_attack = attacked(folder)
-    solvers = [row for hidden in ((10, 10), (20, 20)) for row in radius_solvers.rows(hidden, 3)]
+    under_attack = attacked(folder, arguments.points)
+    solvers = [row for hidden in ((10, 10),) for row in radius_solvers.rows(hidden, 3)]
     text = "\n".join(
         [
             f"# Evidence: the `{arguments.suite}` suite, {date.today()}",
             "",
-            f"`python benchmarks/evidence.py --suite {arguments.suite} --jobs {arguments.jobs}`",
+            f"`python benchmarks/evidence.py {' '.join(sys.argv[1:])}`".replace(" `", "`"),
             f"on {os.cpu_count()} cores; build times include every search, also of replaced seeds.",
             "",
-            f"- build: {build_s:.0f} s wall, {len(replaced)} seeds replaced",
+            f"- build: {sum(built.values()):.0f} s of work in {arguments.jobs} processes, "
+            f"{len(replaced)} seeds replaced",
             f"- instances: {len(known)}",
             f"- check: {check_s:.0f} s wall; {report['counts']}",
             f"- size on disk: {megabytes(folder):.1f} MB",
@@ -229,7 +236,7 @@ def main() -> None:
             "## Exact radii",
             "",
             radii(known, checked, built),
-            "## Labels under attack (10^5 points an instance)",
+            f"## Labels under attack ({arguments.points} points an instance)",
             "",
             under_attack,
             "## Who finds the radius: our phase search beside MILP solvers",
