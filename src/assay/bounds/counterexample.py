@@ -1,0 +1,148 @@
+"""Inputs that violate a property: sought by gradients in float64, believed only when certain.
+
+A point counts as a witness when it lies in the exact box and the violation holds there for the
+real function: by interval bounds at the point, or where these are too coarse in exact rationals.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from assay.bounds.inequalities import Excesses
+from assay.bounds.interval import IntervalNetwork, enclosing_box
+from assay.errors import AssayError
+from assay.question.exact import EXACT_OPERATORS, ExactFunction
+from assay.question.network import Network
+from assay.question.property import Case
+from assay.question.region import Box
+from assay.question.torch_view import torch_view
+
+Witness = tuple[Fraction, ...]
+_STARTS = 64
+_STEPS = 60
+_FADING = 0.93
+_TRIED = 4
+_NEARLY, _CLEARLY = 1e-13, 1e-9
+"""Relative to the outputs: how close to a violation is worth an exact look, how far past it is
+enough to stop looking for more."""
+
+
+class Falsifier:
+    """Looks for witnesses of one case; reproducible for a seed."""
+
+    def __init__(self, network: Network, case: Case, excesses: Excesses, seed: int) -> None:
+        self.network, self.case, self.excesses = network, case, excesses
+        device = excesses.coefficients.device
+        self.lower, self.upper = (end[0] for end in enclosing_box(case.box, device))
+        self.view = torch_view(network, torch.float64).to(device)
+        self.intervals = IntervalNetwork(network, device)
+        self.exact: ExactFunction | None = None
+        if network.operators <= set(EXACT_OPERATORS):
+            self.exact = ExactFunction(network)
+        self.draw = torch.Generator(device).manual_seed(seed)
+
+    def attack(self) -> Witness | None:
+        """Projected gradients from the centre, random points and random corners."""
+        count = min(4 * _STARTS, max(_STARTS, 2 * len(self.excesses.thresholds)))
+        size = (count, len(self.lower))
+        share = torch.rand(size, generator=self.draw, dtype=torch.float64, device=self.lower.device)
+        share[1::2] = share[1::2].round()
+        share[0] = 0.5
+        return self.witness(self.descended(self._inside(share), _STEPS))
+
+    def descended(self, points: Tensor, steps: int) -> Tensor:
+        """Where signed gradient steps lead each point, at the lowest margin on its way.
+
+        Half of the points descend on the margin, the others on one disjunct each.
+        """
+        disjuncts = len(self.excesses.thresholds)
+        number = torch.arange(len(points), device=points.device)
+        target, targeted = (number // 2) % disjuncts, number % 2 == 1
+        reach = (self.upper - self.lower) / 5
+        best = torch.full((len(points),), math.inf, dtype=torch.float64, device=points.device)
+        lowest = points
+        for step in range(steps + 1):
+            points = points.detach().requires_grad_()
+            with torch.enable_grad():
+                outputs = self.view(points)
+                by_disjunct = self.excesses.at(outputs).amax(2)
+                margins = by_disjunct.amin(1)
+                own = by_disjunct.gather(1, target.unsqueeze(1))[:, 0]
+                goal = torch.where(targeted, own, margins)
+            better = margins.detach() < best
+            best = torch.where(better, margins.detach(), best)
+            lowest = torch.where(better.unsqueeze(1), points.detach(), lowest)
+            if step == steps or bool((best < -_CLEARLY * self._scale(outputs.detach())).any()):
+                break
+            (slope,) = torch.autograd.grad(goal.sum(), points)
+            moved = points.detach() - reach * _FADING**step * slope.sign()
+            points = torch.minimum(torch.maximum(moved, self.lower), self.upper)
+        return lowest
+
+    def witness(self, points: Tensor) -> Witness | None:
+        """The first of the most promising points that certainly violates, made exact."""
+        with torch.no_grad():
+            outputs = self.view(points)
+            margins = self.excesses.at(outputs).amax(2).amin(1)
+        promising = margins <= _NEARLY * self._scale(outputs)
+        order = torch.argsort(torch.where(promising, margins, math.inf))
+        for index in order[: min(_TRIED, int(promising.sum()))].tolist():
+            for candidate in _exact_points(points[index], self.case.box):
+                if self.violates(candidate):
+                    return candidate
+        return None
+
+    def violates(self, point: Witness) -> bool:
+        """Whether the violation certainly holds at a point of the box."""
+        if not self.case.box.contains(point):
+            return False
+        device = self.lower.device
+        box = self.intervals.start(*enclosing_box(Box(point, point), device))
+        found = self.intervals.propagate(box)[self.network.output_name]
+        ends = list(zip(found.low.flatten().tolist(), found.high.flatten().tolist(), strict=True))
+        if all(math.isfinite(v) for pair in ends for v in pair):
+            for disjunct in self.case.violation.disjuncts:
+                if all(_highest(i.terms, ends) <= i.bound for i in disjunct):
+                    return True
+        if self.exact is None:
+            return False
+        try:
+            return self.case.violation.margin(self.exact(point)) <= 0
+        except AssayError:
+            return False
+
+    def _scale(self, outputs: Tensor) -> Tensor:
+        """The size of what the margins are differences of."""
+        return outputs.abs() @ self.excesses.coefficients.abs().amax((0, 1))
+
+    def _inside(self, share: Tensor) -> Tensor:
+        # Written so that a share of one gives the upper bound itself.
+        return self.lower * (1 - share) + self.upper * share
+
+
+def _highest(terms: tuple[tuple[int, Fraction], ...], ends: list[tuple[float, float]]) -> Fraction:
+    return sum((c * Fraction(ends[i][1 if c > 0 else 0]) for i, c in terms), start=Fraction(0))
+
+
+def _exact_points(point: Tensor, box: Box) -> list[Witness]:
+    """The point in float32 where the box has room for that, and as it is; both inside the box."""
+    values = point.tolist()
+    bounds = list(zip(values, box.lower, box.upper, strict=True))
+    plain = tuple(min(max(Fraction(v), low), high) for v, low, high in bounds)
+    single = tuple(_single(v, low, high) for v, low, high in bounds)
+    return [single] if single == plain else [single, plain]
+
+
+def _single(value: float, low: Fraction, high: Fraction) -> Fraction:
+    """The float32 number nearest to `value` between the bounds, if there is one."""
+    with np.errstate(over="ignore"):
+        nearest = np.float32(value)
+    for candidate in (nearest, np.nextafter(nearest, -np.inf), np.nextafter(nearest, np.inf)):
+        if np.isfinite(candidate) and low <= Fraction(float(candidate)) <= high:
+            return Fraction(float(candidate))
+    return min(max(Fraction(value), low), high)

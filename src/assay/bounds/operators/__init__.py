@@ -1,0 +1,1 @@
+"""Sound bounds of single operators: intervals forwards, linear relaxations backwards."""
