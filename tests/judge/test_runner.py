@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -145,41 +139,6 @@ def test_a_tool_that_is_not_here_says_how_to_get_it(bench: BenchmarkFolder, tmp_
     absent = type(LIAR_UNSAT)(**{**vars(LIAR_UNSAT), "version": lambda: None})
     with pytest.raises(BadInput, match="get it with"):
         run(bench, [absent], Settings(), tmp_path / "run")
-
-
-RUNNER = """
-import sys
-from pathlib import Path
-sys.path.insert(0, {tests!r})
-from scripted_tools import tool
-from assay.judge.runner import Settings, run
-from assay.suite.folder import BenchmarkFolder
-slow = tool("slow", "import sys, time; time.sleep(.2); open(sys.argv[1], 'w').write('unsat')")
-run(BenchmarkFolder.open(Path({bench!r})), [slow],
-    Settings(timeout_s=60, repeat=3, jobs=2), Path({target!r}))
-"""
-
-
-@pytest.mark.slow
-def test_killed_at_any_moment_every_task_is_done_once(
-    bench: BenchmarkFolder, tmp_path: Path
-) -> None:
-    target = tmp_path / "run"
-    script = RUNNER.format(
-        tests=str(Path(__file__).parent), bench=str(bench.path), target=str(target)
-    )
-    for moment in range(12):
-        process = subprocess.Popen([sys.executable, "-c", script], start_new_session=True)
-        try:
-            process.wait(timeout=0.4 + 0.15 * moment)
-        except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-    time.sleep(1)
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
-    lines = [json.loads(line) for line in (target / RESULTS_FILE).read_text().splitlines()]
-    keys = [(line["instance"], line["verifier"], line["repeat"]) for line in lines]
-    assert len(keys) == len(set(keys)) == 12
 
 
 def test_every_declared_verifier_is_complete() -> None:

@@ -27,6 +27,7 @@ from assay.report.charts import LogScale, cactus
 from assay.report.details import LOG_TAIL, details, margin_text
 from assay.report.material import gather, read_light
 from assay.report.page import write_charts, write_report
+from assay.report.png import png
 from assay.suite.folder import BenchmarkFolder
 from assay.truth.instance import sha256
 from assay.truth.record import Answer, Guard, Truth
@@ -307,6 +308,23 @@ def test_charts_for_papers(first: Path, tmp_path: Path) -> None:
     assert all("var(--" not in path.read_text() for path in written)
     with pytest.raises(BadInput, match="'nobody' has no results here; choose among good, liar"):
         write_charts([first], None, tmp_path / "charts", pair=("nobody", "good"))
+
+
+def test_charts_as_png(first: Path, tmp_path: Path) -> None:
+    try:
+        written = write_charts([first], None, tmp_path / "charts", with_png=True)
+    except BadInput as error:
+        assert "fonts-dejavu-core" in str(error)
+        pytest.skip("this machine has no font")
+    assert [path.name for path in written] == [
+        *("cactus.svg", "scatter.svg"),
+        *("cactus.png", "scatter.png"),
+    ]
+    for drawing in (path for path in written if path.suffix == ".png"):
+        assert drawing.read_bytes().startswith(b"\x89PNG")
+    chart = written[0].read_text()
+    # Without a font a renderer drops all words and says nothing.
+    assert png(chart) != png(re.sub(r"<text.*?</text>", "", chart))
 
 
 def test_a_chart_of_many_points_stays_small() -> None:

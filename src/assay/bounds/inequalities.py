@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import torch
 from torch import Tensor
@@ -16,8 +18,10 @@ from assay.question.property import Inequality, Violation
 class Excesses:
     """Row k of disjunct d: coefficients [D, K, outputs] times outputs minus thresholds [D, K].
 
-    Disjuncts with fewer inequalities repeat their first. `residues` bounds what the coefficients
-    lost in float64; thresholds are rounded up, so a positive lower bound here is one there.
+    A disjunct of several inequalities gets their mean as well: where they exclude each other only
+    that is positive, and it is never above the largest. Shorter disjuncts repeat their first.
+    `residues` bounds what the coefficients lost in float64; thresholds are rounded up, so a
+    positive lower bound here is one there.
     """
 
     coefficients: Tensor
@@ -26,11 +30,12 @@ class Excesses:
 
     @classmethod
     def of(cls, violation: Violation, device: torch.device | None = None) -> Excesses:
-        width = max(len(disjunct) for disjunct in violation.disjuncts)
-        rows = [
-            [*disjunct, *(disjunct[0] for _ in range(width - len(disjunct)))]
+        wanted = [
+            [*disjunct, *([_mean(disjunct)] if len(disjunct) > 1 else [])]
             for disjunct in violation.disjuncts
         ]
+        width = max(map(len, wanted))
+        rows = [[*row, *(row[0] for _ in range(width - len(row)))] for row in wanted]
         shape = (len(rows), width, violation.outputs)
         coefficients = torch.zeros(shape, dtype=torch.float64)
         residues = torch.zeros(shape, dtype=torch.float64)
@@ -54,6 +59,16 @@ class Excesses:
         lost = (residues @ sizes.unsqueeze(2)).squeeze(2) * (1 + gamma(sizes.shape[1] + 8)) + TINY
         lost = torch.where((residues == 0).all(2), 0.0, lost)
         return below(below(bounds - self.thresholds[disjuncts]) - lost).amax(1)
+
+
+def _mean(disjunct: Sequence[Inequality]) -> Inequality:
+    """What follows when all of them hold."""
+    total: dict[int, Fraction] = {}
+    for inequality in disjunct:
+        for index, factor in inequality.terms:
+            total[index] = total.get(index, Fraction(0)) + factor / len(disjunct)
+    terms = tuple((index, factor) for index, factor in sorted(total.items()) if factor)
+    return Inequality(terms, sum(i.bound for i in disjunct) / Fraction(len(disjunct)))
 
 
 def _fill(inequality: Inequality, coefficients: Tensor, residues: Tensor) -> None:

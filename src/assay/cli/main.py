@@ -9,27 +9,51 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import build, certify, check, families, report, score, suites, verifiers
+from assay.cli import (
+    audit,
+    build,
+    certify,
+    check,
+    export,
+    families,
+    import_benchmark,
+    report,
+    score,
+    seal,
+    suites,
+    verifier_check,
+    verifiers,
+)
 from assay.cli import run as run_command
 from assay.errors import AssayError, CannotCertify
 
 app = typer.Typer(
     name="assay",
-    help="Questions about neural network robustness whose answers are proven.\n\n"
-    "Build a benchmark, then let the independent checker prove every label again:\n\n"
-    "  assay build quick -o bench\n\n  assay check bench",
+    help="How far can a claim about a neural network's robustness be trusted?\n\n"
+    "Questions whose answers are proven, and a judge for the tools that answer them:\n\n"
+    "  assay audit marabou\n\n"
+    "Or step by step:\n\n"
+    "  assay build quick -o bench\n\n  assay check bench\n\n"
+    "  assay run bench -v marabou -o run\n\n  assay score run\n\n"
+    "  assay report run -o report.html",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(name="audit")(audit.audit)
 app.command(name="build")(build.build)
 app.command(name="check")(check.check)
 app.command(name="certify")(certify.certify)
+app.command(name="import")(import_benchmark.import_benchmark)
+app.command(name="export")(export.export)
+app.command(name="seal")(seal.seal)
+app.command(name="unseal")(seal.unseal)
 app.command(name="families")(families.families)
 app.command(name="suites")(suites.suites)
-app.command(name="verifiers")(verifiers.verifiers)
+verifiers.group.command(name="check")(verifier_check.check)
+app.add_typer(verifiers.group, name="verifiers")
 app.command(name="run")(run_command.run)
 app.command(name="score")(score.score)
 app.command(name="report")(report.report)

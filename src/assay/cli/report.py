@@ -24,6 +24,12 @@ def report(
     charts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write both charts as SVG into this folder.")
     ] = None,
+    png: Annotated[bool, typer.Option("--png", help="With --charts: as PNG too.")] = False,
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="With --charts: the two verifiers of the scatter plot."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     rules: Annotated[str, typer.Option(help="Rules of VNN-COMP: 2026 or 2024.")] = "2026",
 ) -> None:
     """Write a page with verdicts, tables, charts and every task; it needs no network.
@@ -32,15 +38,29 @@ def report(
 
       assay report runs/first -o report.html
 
-      assay report runs/first runs/second -o report.html --charts figures
+      assay report runs/first runs/second -o report.html --charts figures --png --pair milp marabou
     """
-    from assay.cli.output import print_line
+    from assay.cli.output import print_json, print_line
     from assay.report.page import write_report
 
     if rules not in ("2024", "2026"):
         raise BadInput(f"--rules {rules} is not known; give 2024 or 2026")
+    if charts is None and (png or pair):
+        raise BadInput("--png and --pair are about chart files; name their folder with --charts")
     year: Year = "2024" if rules == "2024" else "2026"
-    written = write_report(runs, benchmark, output, year=year, charts=charts)
+    written = write_report(
+        runs, benchmark, output, year=year, charts=charts, pair=pair, with_png=png
+    )
+    if as_json:
+        print_json(
+            {
+                "report": str(written.path),
+                "charts": [str(path) for path in written.charts],
+                "tasks": written.tasks,
+                "unsound": written.unsound,
+            }
+        )
+        return
     unsound = f", {written.unsound} unsound answers" if written.unsound else ""
     print_line(f"{written.path}: {written.tasks} tasks{unsound}")
     for path in written.charts:

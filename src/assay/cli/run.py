@@ -4,24 +4,60 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from assay.errors import BadInput
+
+if TYPE_CHECKING:
+    from assay.judge.results import Result
+    from assay.judge.runner import Settings
+    from assay.judge.verifier import Verifier
 
 
 def run(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A benchmark folder.")],
-    verifier: Annotated[
-        list[str], typer.Option("--verifier", "-v", help="Name of a verifier; may be repeated.")
-    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the run.")],
+    verifier: Annotated[
+        list[str] | None,
+        typer.Option("--verifier", "-v", help="Name of a verifier; may be repeated."),
+    ] = None,
+    verifier_dir: Annotated[
+        list[Path] | None,
+        typer.Option(help="Folder of a VNN-COMP tool with its scripts; may be repeated."),
+    ] = None,
+    verifier_command: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEMPLATE",
+            help="Command of a tool, [NAME=]TOOL {onnx} {vnnlib} {timeout} {result}; "
+            "may be repeated.",
+        ),
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="For the tools' processes; may be repeated."),
+    ] = None,
     timeout: Annotated[
         float | None, typer.Option(min=0.1, help="Seconds a task; default: instances.csv.")
     ] = None,
+    cpu_time: Annotated[
+        float | None, typer.Option(min=0.1, help="CPU seconds a task; default: no limit.")
+    ] = None,
     memory: Annotated[float, typer.Option(min=0.1, help="GiB a task.")] = 4.0,
-    jobs: Annotated[int, typer.Option(min=1, help="Tasks at once.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Tasks at once on this machine.")] = 1,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Scheduler of a Dask cluster to run on, such as tcp://HOST:8786; as many tasks "
+            "at once as its workers have threads.",
+        ),
+    ] = None,
     repeat: Annotated[int, typer.Option(min=1, help="How often each task is run.")] = 1,
     seed: Annotated[int, typer.Option(help="Decides the order of the tasks.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -33,30 +69,75 @@ def run(
     Examples:
 
       assay run bench -v marabou -v milp --timeout 60 --jobs 2 -o runs/first
+
+      assay run bench --verifier-command 'mytool {onnx} {vnnlib} {result}' -o runs/mine
+
+      assay run bench -v linear --dask tcp://head:8786 -o runs/cluster
     """
-    from assay.cli.output import print_json, print_table, shown_progress
-    from assay.judge.catalogue import verifier as by_name
+    from assay.cli.run_progress import shown_run
+    from assay.judge.engine import chosen_engine
     from assay.judge.runner import Settings
     from assay.judge.runner import run as run_all
     from assay.suite.folder import BenchmarkFolder
+
+    chosen = _verifiers(verifier or [], verifier_dir or [], verifier_command or [], env or [])
+    benchmark = BenchmarkFolder.open(folder)
+    settings = Settings(timeout, memory * 1024, repeat, seed, jobs, cpu_time)
+    if dask is None:
+        _warn(chosen, settings)
+    try:
+        with chosen_engine(jobs, dask) as engine, shown_run() as watcher:
+            results = run_all(benchmark, chosen, settings, output, watcher, engine)
+    except KeyboardInterrupt:
+        print("assay: stopped; run the same command again to continue", file=sys.stderr)
+        raise typer.Exit(130) from None
+    _show(output, results, as_json)
+
+
+def _verifiers(
+    names: Sequence[str],
+    folders: Sequence[Path],
+    commands: Sequence[str],
+    assignments: Sequence[str],
+) -> list[Verifier]:
+    from assay.judge.tool_environment import read_assignments, with_environment
+    from assay.judge.user_tools import chosen_verifiers
+
+    variables = read_assignments(assignments)
+    chosen = chosen_verifiers(names, folders, commands)
+    if not chosen:
+        raise BadInput(
+            "no verifier is named; add -v NAME (`assay verifiers` lists them), --verifier-dir or "
+            "--verifier-command"
+        )
+    return [with_environment(tool, variables) for tool in chosen]
+
+
+def _warn(chosen: Sequence[Verifier], settings: Settings) -> None:
+    """Say where the settings ask for more than this machine has."""
+    from assay.judge.host import memory_mb
     from assay.suite.workers import available_cores
 
-    chosen = [by_name(name) for name in dict.fromkeys(verifier)]
-    benchmark = BenchmarkFolder.open(folder)
-    threads = jobs * max(v.threads for v in chosen)
+    threads = settings.jobs * max(v.threads for v in chosen)
     if threads > available_cores():
         print(
             f"assay: {threads} threads on {available_cores()} cores: times will suffer; "
             "lower --jobs",
             file=sys.stderr,
         )
-    settings = Settings(timeout, memory * 1024, repeat, seed, jobs)
-    try:
-        with shown_progress("run") as watcher:
-            results = run_all(benchmark, chosen, settings, output, watcher)
-    except KeyboardInterrupt:
-        print("assay: stopped; run the same command again to continue", file=sys.stderr)
-        raise typer.Exit(130) from None
+    share = memory_mb() / settings.jobs
+    if settings.memory_mb > share:
+        print(
+            f"assay: {settings.memory_mb / 1024:.1f} GiB for each of {settings.jobs} tasks at once "
+            f"on a machine with {memory_mb() / 1024:.1f}: tools may be killed early; lower "
+            "--memory or --jobs",
+            file=sys.stderr,
+        )
+
+
+def _show(output: Path, results: Sequence[Result], as_json: bool) -> None:
+    from assay.cli.output import print_json, print_table
+
     if as_json:
         print_json({"run": str(output), "results": [asdict(result) for result in results]})
         return

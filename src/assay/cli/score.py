@@ -37,6 +37,7 @@ def score(
       assay score --results results.csv --benchmark bench
     """
     from assay.cli.output import print_json, print_line
+    from assay.cli.score_view import show_scores
     from assay.judge.score_export import to_csv, to_document, to_latex
 
     if rules not in ("2024", "2026"):
@@ -49,7 +50,7 @@ def score(
     elif as_latex:
         print_line(to_latex(scores).rstrip())
     else:
-        _show(scores)
+        show_scores(scores)
     if scores.unsound:
         raise typer.Exit(1)
 
@@ -69,28 +70,3 @@ def _scores(runs: list[Path], benchmark: Path | None, results: Path | None, rule
     folder = BenchmarkFolder.open(benchmark)
     imported = read_vnncomp_results(results, folder)
     return score_results(imported.results, folder, year)  # type: ignore[arg-type]
-
-
-def _show(scores: Scores) -> None:
-    from assay.cli.output import print_line, print_table
-    from assay.judge.score_table import VIRTUAL_BEST
-
-    for group in scores.groups:
-        rows = [
-            (
-                row.verifier,
-                row.family,
-                row.count("unsound"),
-                row.count("bogus"),
-                row.count("proved"),
-                row.count("falsified"),
-                row.instances - row.solved,
-            )
-            for row in scores.rows
-            if row.group == group and row.verifier != VIRTUAL_BEST
-        ]
-        header = ("verifier", "family", "unsound", "bogus", "proved", "falsified", "open")
-        title = "knife-edge: only real arithmetic decides" if group == "real" else f"guard {group}"
-        print_table(title, header, rows)
-    for finding in scores.findings:
-        print_line(f"{finding.outcome}: {finding.verifier} on {finding.instance} ({finding.group})")

@@ -1,39 +1,103 @@
-"""`assay verifiers`: the tools that can be judged."""
+"""`assay verifiers`: the tools that can be judged, how to get them and how to be rid of them."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from assay.judge.verifier import Verifier
 
-def verifiers(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """List the verifiers: what they take, whether they are here, and how to get them."""
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from `assay verifiers`.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+group = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+"""Other commands of the group register here."""
+
+
+@group.callback()
+def verifiers(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the verifiers, or install, check or remove one.
+
+    The list says what they take, whether they are here, and how to get them.
+    """
+    if context.invoked_subcommand is not None:
+        return
     from assay.cli.output import print_json, print_table
     from assay.judge.catalogue import verifiers as known
 
-    entries = [
-        {
-            "name": verifier.name,
-            "summary": verifier.summary,
-            "version": verifier.version(),
-            "install": verifier.install_hint,
-            "operators": None if verifier.operators is None else sorted(verifier.operators),
-        }
-        for verifier in known().values()
-    ]
+    entries = [_entry(verifier) for verifier in known().values()]
     if as_json:
         print_json(entries)
         return
     rows = [
         (
             entry["name"],
-            entry["version"] or f"not here; {entry['install']}",
+            entry["version"] or "not installed",
+            entry["install"],
             entry["summary"],
-            "all it can" if entry["operators"] is None else " ".join(entry["operators"]),
+            "not declared" if entry["operators"] is None else " ".join(entry["operators"]),
         )
         for entry in entries
     ]
-    print_table("verifiers", ("verifier", "version", "what it is", "operators"), rows)
+    header = ("verifier", "version", "how to get it", "what it is", "operators")
+    print_table("verifiers", header, rows)
+
+
+@group.command()
+def install(
+    name: Name,
+    source: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="The tool's source folder, where it needs one."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the environment that a verifier needs, apart from Assay's own packages.
+
+    It is a virtual environment with pinned packages, in $ASSAY_HOME/verifiers (by default in
+    ~/.local/share/assay). An installation that was stopped is made anew by the same command.
+
+    Examples:
+
+      assay verifiers install neuralsat
+
+      assay verifiers install abcrown --source ~/alpha-beta-CROWN
+    """
+    from assay.cli.output import print_json, print_line
+    from assay.judge import environments
+    from assay.judge.catalogue import verifier
+
+    made = environments.install(
+        verifier(name), source, lambda text: print(f"install: {text}", file=sys.stderr, flush=True)
+    )
+    if as_json:
+        print_json(asdict(made))
+        return
+    print_line(f"{name} {verifier(name).version()} is installed; try: assay verifiers check {name}")
+
+
+@group.command()
+def remove(name: Name) -> None:
+    """Delete the environment of a verifier; its source folder is left alone."""
+    from assay.cli.output import print_line
+    from assay.judge import environments
+
+    environments.remove(name)
+    print_line(f"{name} is removed")
+
+
+def _entry(verifier: Verifier) -> dict[str, Any]:
+    version = verifier.version()
+    return {
+        "name": verifier.name,
+        "summary": verifier.summary,
+        "installed": version is not None,
+        "version": version,
+        "install": verifier.install_hint,
+        "operators": None if verifier.operators is None else sorted(verifier.operators),
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from assay.errors import BadInput, Unsupported
@@ -77,15 +78,31 @@ def execute(
     return Executed(result, _log(outcome))
 
 
+def crashed(task: Task, version: str, reason: str) -> Executed:
+    """The outcome of a task that took down whoever ran it, so that nothing is known but that."""
+    return Executed(_result(task, version, _Reading("crashed", None, reason)), b"")
+
+
 def _missing_operators(question: Question, verifier: Verifier) -> str | None:
     """The first operator that the verifier is known not to take."""
     if verifier.operators is None:
         return None
-    try:
-        used = load_file(question.onnx).operators
-    except (BadInput, Unsupported):
-        return None  # a malformed file is the tool's to refuse
+    used = _operators(question.onnx, question.onnx.stat().st_mtime_ns)
     return next(iter(sorted(used - verifier.operators)), None)
+
+
+# A question is asked once a verifier and repeat; large networks take seconds to read and hash.
+@lru_cache(maxsize=4096)
+def _operators(onnx: Path, _changed_ns: int) -> frozenset[str]:
+    try:
+        return frozenset(load_file(onnx).operators)
+    except (BadInput, Unsupported):
+        return frozenset()  # a malformed file is the tool's to refuse
+
+
+@lru_cache(maxsize=4096)
+def _hash(file: Path, _changed_ns: int) -> str:
+    return sha256(file.read_bytes())
 
 
 def _read(outcome: Outcome, verifier: Verifier) -> _Reading:
@@ -127,9 +144,13 @@ def _result(
     command: tuple[str, ...] = (),
 ) -> Result:
     question, answer = task.question, reading.answer
-    witness_class = None
+    report, detail = None, reading.detail
     if answer is not None and answer.verdict == "violated":
-        witness_class = classify_files(question.onnx, question.vnnlib, answer.witness).witness_class
+        try:
+            report = classify_files(question.onnx, question.vnnlib, answer.witness)
+        except (BadInput, Unsupported) as problem:
+            # The question is one that only the tool can read.
+            detail = f"its witness cannot be judged: {problem}"
     return Result(
         instance=question.name,
         verifier=task.verifier,
@@ -140,12 +161,13 @@ def _result(
         cpu_s=round(outcome.cpu_s, 4) if outcome else 0.0,
         memory_mb=round(outcome.memory_mb, 2) if outcome else 0.0,
         repeat=task.repeat,
-        onnx_sha256=sha256(question.onnx.read_bytes()),
-        vnnlib_sha256=sha256(question.vnnlib.read_bytes()),
+        onnx_sha256=_hash(question.onnx, question.onnx.stat().st_mtime_ns),
+        vnnlib_sha256=_hash(question.vnnlib, question.vnnlib.stat().st_mtime_ns),
         command=command,
-        detail=reading.detail,
+        detail=detail,
         witness=None if answer is None else answer.witness,
-        witness_class=witness_class,
+        witness_class=None if report is None else report.witness_class,
+        witness_check=None if report is None else report.document(),
     )
 
 

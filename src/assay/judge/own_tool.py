@@ -26,7 +26,13 @@ def own_verifier(name: str, summary: str, operators: frozenset[str] | None) -> V
                 str(folder.absolute() / result),
             ),
             result,
-            {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+            {
+                **dict.fromkeys(
+                    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+                ),
+                # The same Assay that asks, however it was found.
+                "PYTHONPATH": str(Path(assay.__file__).absolute().parent.parent),
+            },
         )
 
     return Verifier(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from assay.errors import BadInput
 from assay.judge.task import Ending, Verdict, WitnessClass
+
+_REMEDY = "remove the line, and the same `assay run` does its task again"
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Result:
     detail: str = ""
     witness: tuple[str, ...] | None = None
     witness_class: WitnessClass | None = None
+    witness_check: Mapping[str, Any] | None = None
+    """The numbers behind the class: `WitnessReport.document()`."""
 
     @property
     def counts(self) -> bool:
@@ -44,14 +49,14 @@ class Result:
 
 def read_results(path: Path) -> Iterator[Result]:
     """The results of a run; a torn last line (the runner was killed) is left out."""
-    with path.open(encoding="utf-8") as stream:
+    with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
-            if not line.endswith("\n"):
+            if not line.endswith(b"\n"):
                 return
             yield parse_result(line, f"{path}:{number}")
 
 
-def parse_result(line: str, place: str) -> Result:
+def parse_result(line: str | bytes, place: str) -> Result:
     try:
         document = json.loads(line)
         known = {field.name for field in fields(Result)}
@@ -62,12 +67,27 @@ def parse_result(line: str, place: str) -> Result:
                 document[key] = tuple(document[key])
         result = Result(**document)
     except (ValueError, TypeError) as error:
-        raise BadInput(f"{place}: not a readable result ({error}); run that task again") from None
+        raise BadInput(f"{place}: not a readable result ({error}); {_REMEDY}") from None
     for value, allowed in (
         (result.verdict, (*get_args(Verdict), None)),
         (result.ending, get_args(Ending)),
         (result.witness_class, (*get_args(WitnessClass), None)),
     ):
         if value not in allowed:
-            raise BadInput(f"{place}: {value!r} is not a known word; run that task again")
+            raise BadInput(f"{place}: {value!r} is not a known word; {_REMEDY}")
     return result
+
+
+def light(result: Result) -> Result:
+    """Without command and witness, equal texts being one object: 10^5 of these fit in memory."""
+    return replace(
+        result,
+        instance=sys.intern(result.instance),
+        verifier=sys.intern(result.verifier),
+        version=sys.intern(result.version),
+        onnx_sha256=sys.intern(result.onnx_sha256),
+        vnnlib_sha256=sys.intern(result.vnnlib_sha256),
+        command=(),
+        witness=None,
+        witness_check=None,
+    )

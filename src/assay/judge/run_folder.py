@@ -1,8 +1,9 @@
-"""A run on disk: what was asked (run.json), what came (results.jsonl), the logs.
+"""A run on disk: what was asked and where (run.json), what came (results.jsonl), the logs.
 
 `results.jsonl` only grows, one flushed line for each finished task, so a run may be killed at any
 moment; a torn last line is cut off when the run goes on. A folder belongs to one benchmark (by
-the hash of its bytes) and one set of limits; anything else is refused.
+the hash of its bytes), one set of limits and one version of each verifier; anything else is
+refused. Machines may change: each session adds its own record.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,6 +26,8 @@ from assay.suite.folder import BenchmarkFolder
 RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"
 LOGS = "logs"
+_NEW_RUN_FILE = f"{RUN_FILE}.new"
+_SAID = {"benchmark_sha256": "benchmark (its files have other bytes)", "assay": "version of assay"}
 
 
 def benchmark_sha256(folder: BenchmarkFolder) -> str:
@@ -42,47 +45,77 @@ class RunFolder:
     """An open run: the results so far, and a place to put new ones."""
 
     path: Path
-    stream: IO[str]
+    stream: IO[bytes]
+    document: dict[str, Any]
     finished: list[Result]
 
     @property
     def done(self) -> set[tuple[str, str, int]]:
         return {(r.instance, r.verifier, r.repeat) for r in self.finished}
 
+    def begin_session(self, session: Mapping[str, Any]) -> None:
+        """Put on record what is asked, of whom, and where it runs this time."""
+        self.document["sessions"] = [*self.document["sessions"], session]
+        text = json.dumps(self.document, indent=1, sort_keys=True) + "\n"
+        new = self.path / _NEW_RUN_FILE
+        with _disk_trouble_told(self.path):
+            with new.open("w", encoding="utf-8") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            new.replace(self.path / RUN_FILE)
+
     def add(self, executed: Executed) -> Result:
         """Keep a finished task: its log first, then the line that makes it count."""
         result = executed.result
-        name = f"{result.verifier}/{result.instance}.{result.repeat}.log"
-        log = self.path / LOGS / name
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_bytes(executed.log)
-        kept = Result(**{**vars(result), "log": f"{LOGS}/{name}"})
-        self.stream.write(kept.to_line())
-        self.stream.flush()
-        os.fsync(self.stream.fileno())
+        name = f"{LOGS}/{result.verifier}/{result.instance}.{result.repeat}.log"
+        kept = replace(result, log=name)
+        with _disk_trouble_told(self.path):
+            log = self.path / name
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_bytes(executed.log)
+            self._append(kept.to_line().encode())
         self.finished.append(kept)
         return kept
 
+    def _append(self, line: bytes) -> None:
+        """Write the whole line or, when the disk refuses, nothing of it."""
+        descriptor = self.stream.fileno()
+        before = os.fstat(descriptor).st_size
+        try:
+            rest = memoryview(line)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            os.fdatasync(descriptor)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(descriptor, before)
+            raise
+
 
 @contextmanager
-def open_run(path: Path, plan: Mapping[str, Any]) -> Iterator[RunFolder]:
-    """Begin or continue the run in `path`; `plan` must be what began it."""
-    try:
+def open_run(
+    path: Path, benchmark: Path, plan: Mapping[str, Any], versions: Mapping[str, str]
+) -> Iterator[RunFolder]:
+    """Begin or continue the run in `path`; `plan` must be what began it.
+
+    Verifiers may join, but one that is there keeps its version. `benchmark` is where its files
+    are; that may change as long as the bytes do not.
+    """
+    with _disk_trouble_told(path):
         path.mkdir(parents=True, exist_ok=True)
-        _refuse_foreign(path, plan)
-        with (path / RESULTS_FILE).open("a+", encoding="utf-8") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise BadInput(f"{path}: another run is writing here; wait for it") from None
-            _write_plan(path, plan)
-            _cut_torn_line(stream)
-            yield RunFolder(path, stream, list(read_results(path / RESULTS_FILE)))
-    except OSError as error:
-        raise BadInput(
-            f"cannot write {error.filename or path}: {error.strerror}; make room or choose another "
-            "folder, and run the same command again"
-        ) from None
+        _document(path, plan, versions)  # a folder that is not ours is left as it is
+        stream = (path / RESULTS_FILE).open("ab", buffering=0)
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadInput(f"{path}: another run is writing here; wait for it") from None
+        document = _document(path, plan, versions)
+        document["benchmark"] = str(benchmark.absolute())
+        with _disk_trouble_told(path):
+            _cut_torn_line(path / RESULTS_FILE, stream)
+        yield RunFolder(path, stream, document, list(read_results(path / RESULTS_FILE)))
 
 
 def read_plan(path: Path) -> dict[str, Any]:
@@ -95,34 +128,60 @@ def read_plan(path: Path) -> dict[str, Any]:
     return plan
 
 
-def _refuse_foreign(path: Path, plan: Mapping[str, Any]) -> None:
+def _document(path: Path, plan: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:
+    """The content of run.json with these verifiers; raises BadInput if it is of another run."""
     if not (path / RUN_FILE).exists():
-        if any(entry.name != RESULTS_FILE for entry in path.iterdir()):
-            raise BadInput(f"{path}: holds something else; choose a new folder for the run")
-        return
+        _refuse_something_else(path)
+        return {**plan, "verifiers": dict(versions), "sessions": []}
     found = read_plan(path)
     for key, value in plan.items():
         if found.get(key) != value:
+            what = _SAID.get(key, key.replace("_", " "))
+            raise BadInput(f"{path}: belongs to a run with another {what}; choose a new folder")
+    known = found.get("verifiers")
+    if not isinstance(known, dict) or not isinstance(found.get("sessions"), list):
+        raise BadInput(f"{path / RUN_FILE}: is damaged; choose a new folder")
+    for name, version in versions.items():
+        if known.get(name, version) != version:
             raise BadInput(
-                f"{path}: belongs to a run with another {key.replace('_', ' ')}; "
+                f"{path}: holds results of {name} {known[name]} where {version} is here; "
                 "choose a new folder"
             )
+    return {**found, "verifiers": {**known, **versions}}
 
 
-def _write_plan(path: Path, plan: Mapping[str, Any]) -> None:
-    if (path / RUN_FILE).exists():
-        return
-    temporary = path / f"{RUN_FILE}.new"
-    temporary.write_text(json.dumps(plan, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    temporary.replace(path / RUN_FILE)
+def _refuse_something_else(path: Path) -> None:
+    """A folder without run.json may only hold what a start that was killed at once leaves."""
+    for entry in path.iterdir():
+        begun = entry.name == RESULTS_FILE and entry.stat().st_size == 0
+        if not begun and entry.name != _NEW_RUN_FILE:
+            raise BadInput(f"{path}: holds something else; choose a new folder for the run")
 
 
-def _cut_torn_line(stream: IO[str]) -> None:
+def _cut_torn_line(path: Path, stream: IO[bytes]) -> None:
     """Remove what a killed runner left of a line."""
-    descriptor = stream.fileno()
-    size = os.fstat(descriptor).st_size
-    end = size
-    while end > 0 and os.pread(descriptor, 1, end - 1) != b"\n":
-        end -= 1
-    if end < size:
-        os.ftruncate(descriptor, end)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = end = os.fstat(descriptor).st_size
+        while end > 0:
+            start = max(0, end - 65536)
+            at = os.pread(descriptor, end - start, start).rfind(b"\n")
+            if at >= 0:
+                end = start + at + 1
+                break
+            end = start
+        if end < size:
+            os.ftruncate(stream.fileno(), end)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _disk_trouble_told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(
+            f"cannot write {error.filename or path}: {error.strerror}; make room or choose another "
+            "folder, and run the same command again"
+        ) from None

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import random
-import shutil
-import tempfile
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import assay
 from assay.errors import BadInput
-from assay.judge.execute import Executed, Task, execute
+from assay.judge.engine import Engine, Job, LocalEngine
+from assay.judge.execute import Task
+from assay.judge.host import this_host
 from assay.judge.results import Result
 from assay.judge.run_folder import benchmark_sha256, open_run
-from assay.judge.sandbox import Stopped
+from assay.judge.run_progress import RunWatcher, hearing
 from assay.judge.task import Limits, Question
 from assay.judge.verifier import Verifier
 from assay.suite.folder import BenchmarkFolder
-from assay.suite.workers import Watcher, available_cores
+from assay.suite.workers import Watcher
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,7 @@ class Settings:
     repeat: int = 1
     seed: int = 0
     jobs: int = 1
+    cpu_s: float | None = None
 
 
 def run(
@@ -41,20 +41,25 @@ def run(
     verifiers: Sequence[Verifier],
     settings: Settings,
     target: Path,
-    watcher: Watcher | None = None,
+    watcher: RunWatcher | Watcher | None = None,
+    engine: Engine | None = None,
 ) -> list[Result]:
     """Run what is not yet done, and return all results of the run."""
-    watcher = watcher or Watcher()
+    heard = hearing(watcher)
+    engine = engine or LocalEngine(settings.jobs)
     versions = {verifier.name: _version(verifier) for verifier in verifiers}
-    with open_run(target, _plan(benchmark, settings)) as folder:
-        tasks = [t for t in _tasks(benchmark, versions, settings) if t.key not in folder.done]
-        total = len(benchmark.entries) * len(verifiers) * settings.repeat
-        watcher.begin(total, total - len(tasks))
-        by_name = {verifier.name: verifier for verifier in verifiers}
-        for executed in _executed(tasks, by_name, versions, settings, watcher):
-            result = folder.add(executed)
-            label = f"{result.verifier} {result.instance}"
-            watcher.finished(label, result.wall_s, _note(result))
+    engine.check(verifiers, versions)
+    with open_run(target, benchmark.path, _plan(benchmark, settings), versions) as folder:
+        done = folder.done
+        jobs = _jobs(benchmark, verifiers, versions, settings)
+        jobs = [job for job in jobs if job.task.key not in done]
+        if not jobs:
+            return folder.finished
+        folder.begin_session(_session(engine))
+        heard.begin(len(folder.finished) + len(jobs), folder.finished)
+        with closing(engine.executed(jobs, heard)) as outcomes:
+            for executed in outcomes:
+                heard.finished(folder.add(executed))
         return folder.finished
 
 
@@ -72,74 +77,36 @@ def _plan(benchmark: BenchmarkFolder, settings: Settings) -> dict[str, Any]:
     kept = asdict(settings)
     del kept["jobs"]
     return {
-        "schema": 1,
-        "benchmark": str(benchmark.path.absolute()),
+        "schema": 2,
         "benchmark_sha256": benchmark_sha256(benchmark),
         "assay": assay.__version__,
         **kept,
     }
 
 
-def _tasks(
-    benchmark: BenchmarkFolder, verifiers: Mapping[str, str], settings: Settings
-) -> list[Task]:
-    """All tasks in a random order that the seed decides, so that load hits no tool alone."""
-    tasks = [
-        Task(Question(e.name, e.onnx, e.vnnlib, settings.timeout_s or e.timeout), verifier, repeat)
-        for e in benchmark.entries
-        for verifier in verifiers
-        for repeat in range(settings.repeat)
-    ]
-    random.Random(settings.seed).shuffle(tasks)
-    return tasks
+def _session(engine: Engine) -> dict[str, Any]:
+    return {
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "host": this_host(),
+        "engine": engine.describe(),
+    }
 
 
-def _executed(
-    tasks: Sequence[Task],
-    verifiers: Mapping[str, Verifier],
+def _jobs(
+    benchmark: BenchmarkFolder,
+    verifiers: Sequence[Verifier],
     versions: Mapping[str, str],
     settings: Settings,
-    watcher: Watcher,
-) -> Iterator[Executed]:
-    """Outcomes as they come; closing the iterator stops every tool that runs."""
-    jobs = max(1, min(settings.jobs, len(tasks)))
-    cores: SimpleQueue[int] = SimpleQueue()
-    for core in range(jobs):
-        cores.put(core % available_cores())
-    stop = threading.Event()
-    base = Path(tempfile.mkdtemp(prefix="assay-run-"))
-
-    def one(number: int, task: Task) -> Executed:
-        if stop.is_set():
-            raise Stopped("the run was stopped")
-        core, folder = cores.get(), base / str(number)
-        watcher.started(f"{task.verifier} {task.question.name}")
-        try:
-            return execute(
-                task,
-                verifiers[task.verifier],
-                versions[task.verifier],
-                folder,
-                Limits(task.question.timeout_s, settings.memory_mb),
-                cores=[core],
-                stop=stop,
-            )
-        finally:
-            cores.put(core)
-            shutil.rmtree(folder, ignore_errors=True)
-
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        pending: set[Future[Executed]] = {pool.submit(one, i, t) for i, t in enumerate(tasks)}
-        while pending:
-            done, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
-    finally:
-        stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
-        shutil.rmtree(base, ignore_errors=True)
-
-
-def _note(result: Result) -> str:
-    return "" if result.ending == "answered" else result.ending
+) -> list[Job]:
+    """All jobs in a random order that the seed decides, so that load hits no tool alone."""
+    jobs = []
+    for entry in benchmark.entries:
+        seconds = settings.timeout_s or entry.timeout
+        question = Question(entry.name, entry.onnx, entry.vnnlib, seconds)
+        limits = Limits(seconds, settings.memory_mb, settings.cpu_s)
+        for verifier in verifiers:
+            for repeat in range(settings.repeat):
+                task = Task(question, verifier.name, repeat)
+                jobs.append(Job(task, verifier, versions[verifier.name], limits))
+    random.Random(settings.seed).shuffle(jobs)
+    return jobs

@@ -17,7 +17,7 @@ SCHEMA = 1
 WITNESS_LABELS = (*BEST_FIRST, "unchecked")
 _BROKEN_UP: tuple[Outcome, ...] = ("bogus", "unwitnessed")
 _FIGURES = ("solved", "solved_s", "par2_s", "fastest", "only", "not_run", "disagree")
-_LATEX_COLUMNS: tuple[tuple[str, tuple[Outcome, ...]], ...] = (
+COLUMNS: tuple[tuple[str, tuple[Outcome, ...]], ...] = (
     ("unsound", ("unsound", "contradicted")),
     ("bogus", ("bogus",)),
     ("proved", ("proved", "says robust")),
@@ -29,7 +29,7 @@ _LATEX_COLUMNS: tuple[tuple[str, tuple[Outcome, ...]], ...] = (
     ("crash", ("crashed", "garbled")),
     ("unsupported", ("unsupported", "refused")),
 )
-_TITLES: dict[Group, str] = {
+TITLES: dict[Group, str] = {
     "float32": "Instances whose truth holds in float32 as well",
     "real": "Knife-edge instances, decided by real arithmetic only",
     "no truth": "Instances without a proven truth: claims, not facts",
@@ -52,7 +52,8 @@ def to_document(scores: Scores) -> dict[str, Any]:
         "schema": SCHEMA,
         "rules": f"VNN-COMP {scores.year}",
         "verifiers": list(scores.verifiers),
-        "sound": not scores.unsound,
+        # None: without any truth nothing can be said about it.
+        "sound": None if set(scores.groups) <= {"no truth"} else not scores.unsound,
         "rows": [_row_document(row) for row in scores.rows],
         "findings": [asdict(finding) for finding in scores.findings],
         "splits": [asdict(split) for split in scores.splits],
@@ -105,8 +106,8 @@ def to_latex(scores: Scores) -> str:
     """Tables for the packages booktabs and graphicx: by group, then the ranking of the first."""
     tables = [
         _table(
-            f"{_TITLES[group]}.",
-            ("verifier", "family", "n", *(name for name, _ in _LATEX_COLUMNS), "time", "PAR2"),
+            f"{TITLES[group]}.",
+            ("verifier", "family", "n", *(name for name, _ in COLUMNS), "time", "PAR2"),
             [_latex_cells(row) for row in scores.rows if row.group == group],
             [row.family == ALL_FAMILIES for row in scores.rows if row.group == group],
         )
@@ -125,7 +126,7 @@ def to_latex(scores: Scores) -> str:
 
 
 def _latex_cells(row: Row) -> list[str]:
-    counted = (sum(row.count(o) for o in outcomes) for _, outcomes in _LATEX_COLUMNS)
+    counted = (sum(row.count(o) for o in outcomes) for _, outcomes in COLUMNS)
     return [
         *(row.verifier, row.family, str(row.instances)),
         *(str(n) for n in counted),

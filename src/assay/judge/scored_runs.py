@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.errors import BadInput
-from assay.judge.results import Result, read_results
+from assay.judge.results import Result, light, read_results
 from assay.judge.run_folder import RESULTS_FILE, benchmark_sha256, read_plan
 from assay.judge.score import score
 from assay.judge.score_table import Scores
@@ -30,7 +30,8 @@ def benchmark_of(runs: Sequence[Path], given: Path | None = None) -> BenchmarkFo
 
 
 def results_of(runs: Sequence[Path]) -> list[Result]:
-    return [result for run in runs for result in read_results(run / RESULTS_FILE)]
+    """The results of all runs, without what scoring does not need."""
+    return [light(result) for run in runs for result in read_results(run / RESULTS_FILE)]
 
 
 def truths_of(folder: BenchmarkFolder) -> dict[str, Truth]:

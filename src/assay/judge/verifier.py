@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.judge.environment import Environment
 from assay.judge.task import Answer, Invocation, Question
 
 
@@ -24,6 +25,7 @@ class Verifier:
     `version()` is None when the tool is not installed. `operators` is the set of ONNX operators
     it takes, None when that is not known: then only running it tells. `read` parses the result
     file strictly and raises Garbled or Refused; a missing file is the runner's business.
+    `environment` is what `assay verifiers install` makes, None when there is nothing to make.
     """
 
     name: str
@@ -34,3 +36,4 @@ class Verifier:
     invoke: Callable[[Question, Path], Invocation]
     read: Callable[[str], Answer]
     threads: int = 1
+    environment: Environment | None = None

@@ -28,6 +28,8 @@ IRRATIONAL_OPERATORS = frozenset(
     {"Cos", "Elu", "Erf", "Exp", "Gelu", "Log", "LogSoftmax", "Sigmoid", "Sin", "Softmax"}
     | {"Softplus", "Sqrt", "Tanh"}
 )
+READABLE_OPERATORS = frozenset(EXACT_OPERATORS) | IRRATIONAL_OPERATORS
+"""What Assay reads at all: exactly, or in balls and sound bounds."""
 LARGEST_EXACT_TENSOR = 2**22
 """Elements; Python integers take ten times the room of a float."""
 

@@ -34,6 +34,11 @@ _MOST_TASKS = 4_000
 _MOST_QUESTIONS = 1_500
 _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 _WRONG_ANSWERS = 5
+_CHECKED = (
+    ("float32_margin", "margin in ONNX Runtime"),
+    ("outside", "outside of the box by"),
+    ("float32_outside", "its float32 numbers outside by"),
+)
 _BROKEN: tuple[Outcome, ...] = ("crashed", "garbled", "out-of-memory")
 _MOST_INTERESTING = sorted(
     WORST_FIRST, key=lambda o: (WORST_FIRST.index(o) >= _WRONG_ANSWERS, o not in _BROKEN)
@@ -77,6 +82,8 @@ def _of_task(task: Task) -> dict[str, Any]:
         found["command"] = _shortened(shlex.join(result.command), _COMMAND)
     if result.witness is not None:
         found["witness"] = numbers(result.witness)
+    if result.witness_check is not None:
+        found["check"] = checked_numbers(result.witness_check)
     log = log_file(task)
     if log is not None:
         found["log"], size = _tail(log)
@@ -115,6 +122,33 @@ def numbers(witness: Sequence[str]) -> str:
     more = len(witness) - len(shown)
     tail = f"  … and {more:,} more" if more else ""
     return _shortened("  ".join(shown), _WITNESS_TEXT) + tail
+
+
+def checked_numbers(check: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What validating a witness computed, as labels and texts; nothing that is not there."""
+    rows: list[tuple[str, str]] = []
+    margin = check.get("margin")
+    if isinstance(margin, list) and len(margin) == 2 and all(isinstance(m, str) for m in margin):
+        low, high = (_about(end) for end in margin)
+        rows.append(("margin in real arithmetic", low if low == high else f"{low} to {high}"))
+    for key, label in _CHECKED:
+        if isinstance(check.get(key), str):
+            rows.append((label, _about(check[key])))
+    if check.get("detail"):
+        rows.append(("note", _shortened(str(check["detail"]), _WITNESS_TEXT)))
+    return rows
+
+
+def _about(text: str) -> str:
+    """An exact number in six digits; a text that is none stays as it is."""
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return _shortened(text, 80)
+    try:
+        return f"{float(value):.6g}"
+    except OverflowError:
+        return "beyond 1e308"
 
 
 def _of_question(entry: FolderEntry, result: Result) -> dict[str, Any]:

@@ -7,7 +7,6 @@ kept without witness and command, with the place of their line; `Source.full` re
 from __future__ import annotations
 
 import math
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from typing import Any
 
 from assay.errors import BadInput
 from assay.judge.outcome import Settled, settle
-from assay.judge.results import Result, parse_result
+from assay.judge.results import Result, light, parse_result
 from assay.judge.run_folder import RESULTS_FILE, read_plan
 from assay.judge.score import score
 from assay.judge.score_table import Group, Scores
@@ -109,7 +108,7 @@ def read_light(run: Path) -> Iterator[tuple[Result, Source]]:
             offset = 0
             while (line := stream.readline(LONGEST_LINE)).endswith(b"\n"):
                 full = _parsed(line, f"{path}, byte {offset}")
-                yield _light(full), Source(run, offset)
+                yield light(full), Source(run, offset)
                 offset += len(line)
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); check the run") from None
@@ -135,20 +134,6 @@ def _parsed(line: bytes, place: str) -> Result:
     if not sound:
         raise BadInput(f"{place}: a value has the wrong type; run that task again")
     return result
-
-
-def _light(result: Result) -> Result:
-    """Equal texts are one object, which halves the memory of a large run."""
-    return replace(
-        result,
-        instance=sys.intern(result.instance),
-        verifier=sys.intern(result.verifier),
-        version=sys.intern(result.version),
-        onnx_sha256=sys.intern(result.onnx_sha256),
-        vnnlib_sha256=sys.intern(result.vnnlib_sha256),
-        witness=None,
-        command=(),
-    )
 
 
 def _light_truth(entry: FolderEntry) -> Truth:

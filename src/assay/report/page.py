@@ -23,6 +23,7 @@ from assay.report.charts import PALETTE, cactus, paired_times, scatter, solved_t
 from assay.report.details import details
 from assay.report.embed import page_data, script_json
 from assay.report.material import Material, gather
+from assay.report.png import png
 from assay.report.wording import GROUP_NOTE, GROUP_TITLE, OUTCOME_MEANING, WORST_FIRST
 
 EMBEDDED_CHARACTERS = 6_000_000
@@ -52,20 +53,22 @@ def write_report(
     checked: Mapping[str, str] | None = None,
     made: datetime | None = None,
     charts: Path | None = None,
+    pair: tuple[str, str] | None = None,
+    with_png: bool = False,
     embedded: int = EMBEDDED_CHARACTERS,
 ) -> Report:
     """Write the page about runs of one benchmark to `target`.
 
     `benchmark` is needed only where the folder has moved since the runs. `checked` holds the
     independent checker's line about an instance, by name, where it was asked. `charts` is a
-    folder for the charts as files.
+    folder for the charts as files: see `write_charts`.
     """
     if target.is_dir():
         raise BadInput(f"{target}: is a folder; name the file to write in it")
     material = gather(runs, benchmark, year)
     html = render(material, target, checked or {}, made or datetime.now(UTC), embedded)
-    _write(target, html)
-    drawn = _write_charts(material, charts) if charts else ()
+    _write(target, _encoded(html))
+    drawn = _write_charts(material, charts, pair, with_png) if charts else ()
     return Report(target, tuple(drawn), len(material.tasks), len(material.scores.unsound))
 
 
@@ -75,21 +78,22 @@ def write_charts(
     folder: Path,
     *,
     pair: tuple[str, str] | None = None,
+    with_png: bool = False,
 ) -> list[Path]:
     """Write cactus.svg, and scatter.svg of two tools, into `folder`; without a pair the two best.
 
-    Both show the instances whose answer holds in floating point, if there are any.
+    Both show the instances whose answer holds in floating point, if there are any. `with_png`
+    writes both as PNG too.
     """
-    return _write_charts(gather(runs, benchmark), folder, pair)
+    return _write_charts(gather(runs, benchmark), folder, pair, with_png)
 
 
 def _write_charts(
-    material: Material, folder: Path, pair: tuple[str, str] | None = None
+    material: Material, folder: Path, pair: tuple[str, str] | None, with_png: bool
 ) -> list[Path]:
     group = material.scores.groups[0]
     times = solved_times(material, group)
-    written = [folder / "cactus.svg"]
-    _write(written[0], cactus(times))
+    drawn = {"cactus": cactus(times)}
     names = sorted(material.scores.verifiers, key=lambda name: -len(times[name]))
     chosen = pair or tuple(names[:2])
     for name in chosen:
@@ -97,9 +101,13 @@ def _write_charts(
             raise BadInput(f"{name!r} has no results here; choose among {', '.join(sorted(names))}")
     if len(chosen) == 2:
         points, limit = paired_times(material, chosen[0], chosen[1], group)
-        written.append(folder / "scatter.svg")
-        _write(written[1], scatter(chosen[0], chosen[1], points, limit))
-    return written
+        drawn["scatter"] = scatter(chosen[0], chosen[1], points, limit)
+    files = {folder / f"{name}.svg": _encoded(svg) for name, svg in drawn.items()}
+    if with_png:
+        files |= {folder / f"{name}.png": png(svg) for name, svg in drawn.items()}
+    for path, data in files.items():
+        _write(path, data)
+    return list(files)
 
 
 def render(
@@ -195,12 +203,17 @@ def _limits(material: Material) -> list[str]:
     return found
 
 
-def _write(target: Path, text: str) -> None:
-    """All or nothing; what UTF-8 cannot hold (half a surrogate pair in a name) becomes `?`."""
+def _encoded(text: str) -> bytes:
+    """UTF-8; what it cannot hold (half a surrogate pair in a name) becomes `?`."""
+    return text.encode("utf-8", errors="replace")
+
+
+def _write(target: Path, data: bytes) -> None:
+    """All or nothing."""
     temporary = target.with_name(target.name + ".new")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8", errors="replace")
+        temporary.write_bytes(data)
         temporary.replace(target)
     except OSError as error:
         with suppress(OSError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from pathlib import Path
 
 from assay.errors import AssayError
@@ -16,9 +17,12 @@ _WORDS = {"robust": "unsat", "violated": "sat", "unknown": "unknown"}
 
 def main(name: str, onnx: str, vnnlib: str, seconds: str, result: str) -> int:
     """A network or property it cannot handle is refused with the word `error`."""
-    tool = importlib.import_module(f"assay.judge.builtin.{name}")
+    tool = importlib.import_module(f"assay.judge.builtin.{name.replace('-', '_')}")
     try:
-        answer = tool.answer(load_file(onnx), read_specification(Path(vnnlib)), float(seconds))
+        network, specification = load_file(onnx), read_specification(Path(vnnlib))
+        # Imports and reading have taken some of the time already.
+        left = max(float(seconds) - time.process_time(), 0.0)
+        answer = tool.answer(network, specification, left)
     except AssayError as reason:
         print(reason, file=sys.stderr)
         Path(result).write_text("error\n")

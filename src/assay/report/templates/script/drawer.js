@@ -74,7 +74,8 @@ function witnessPart(t, found) {
   if (!kind) return [];
   return [
     element("h4", {}, "Witness"),
-    facts([["class", element("span", {}, element("b", {}, kind), ": " + data.meaning.witness[kind])]]),
+    facts([["class", element("span", {}, element("b", {}, kind), ": " + data.meaning.witness[kind])],
+      ...(found.check || [])]),
     found.witness ? element("pre", {}, found.witness) : "",
   ];
 }

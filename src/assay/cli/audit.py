@@ -1,0 +1,114 @@
+"""`assay audit`: build, check, run, score and report in one go."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from assay.audit import Audit
+    from assay.judge.verifier import Verifier
+
+
+def audit(
+    verifier: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[VERIFIER...]", help="Names from `assay verifiers`."),
+    ] = None,
+    suite: Annotated[
+        str, typer.Option(help="Name of a bundled suite, or the path of a suite's YAML file.")
+    ] = "quick",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for everything it makes.")
+    ] = Path("audit"),
+    verifier_dir: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="Folder of a VNN-COMP tool; may be repeated."),
+    ] = None,
+    verifier_command: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="A command with {onnx} {vnnlib} {timeout} {result}; NAME=command names it.",
+        ),
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds a task.")] = 20.0,
+    memory: Annotated[float, typer.Option(min=0.1, help="GiB a task.")] = 4.0,
+    jobs: Annotated[int, typer.Option(min=0, help="Tasks at once; 0 means one a core.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Base seed instead of the suite's own.")] = None,
+    demo_liars: Annotated[
+        bool, typer.Option("--demo-liars", help="Add three verifiers that lie, to see them fail.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Audit verifiers: questions with proven answers, every answer judged, one report.
+
+    With no verifier named it uses the built-in ones and Marabou. Exit 1 if one is unsound: it
+    says robust where a counterexample exists. An audit that is stopped goes on where it was
+    when the same command is given again.
+
+    Examples:
+
+      assay audit
+
+      assay audit marabou --suite relu -o audits/marabou
+
+      assay audit --verifier-command 'mytool {onnx} {vnnlib} {timeout} {result}' -o audits/mine
+    """
+    from assay.audit import audit as audit_all
+    from assay.cli.output import shown_progress
+    from assay.cli.run_progress import shown_run
+    from assay.judge.runner import Settings
+    from assay.suite.spec import load_suite
+    from assay.suite.workers import available_cores
+
+    tools = _tools(verifier or [], verifier_dir or [], verifier_command or [], demo_liars)
+    loaded = load_suite(suite)
+    settings = Settings(timeout_s=timeout, memory_mb=memory * 1024, jobs=jobs or available_cores())
+    try:
+        done = audit_all(loaded, tools, output, settings, shown_progress, shown_run, seed=seed)
+    except KeyboardInterrupt:
+        print("assay: stopped; run the same command again to continue", file=sys.stderr)
+        raise typer.Exit(130) from None
+    _show(done, as_json)
+    if done.scores.unsound:
+        raise typer.Exit(1)
+
+
+def _tools(
+    names: list[str], folders: list[Path], commands: list[str], liars: bool
+) -> list[Verifier]:
+    from assay.audit import default_verifiers
+    from assay.judge.demo_liars import demo_liars
+    from assay.judge.user_tools import chosen_verifiers
+
+    if names or folders or commands:
+        tools = chosen_verifiers(names, folders, commands)
+    else:
+        tools, missing = default_verifiers()
+        for tool in missing:
+            print(
+                f"assay: {tool.name} is not installed and stays out; get it with: "
+                f"{tool.install_hint}",
+                file=sys.stderr,
+            )
+    return [*tools, *(demo_liars() if liars else [])]
+
+
+def _show(done: Audit, as_json: bool) -> None:
+    from assay.cli.output import print_json, print_line
+    from assay.cli.score_view import show_scores
+    from assay.judge.score_export import to_document
+
+    if as_json:
+        places = {"benchmark": done.benchmark, "run": done.run, "report": done.report}
+        named = {name: str(path) for name, path in places.items()}
+        print_json({**named, "scores": to_document(done.scores)})
+        return
+    show_scores(done.scores)
+    unsound = sorted({finding.verifier for finding in done.scores.unsound})
+    print_line(f"Unsound: {', '.join(unsound)}." if unsound else "No verifier was unsound.")
+    print_line(f"Report: {done.report.absolute()}")

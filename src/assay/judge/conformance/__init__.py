@@ -1,0 +1,1 @@
+"""A short exam for a verifier: does it answer, refuse and end as it should?"""

@@ -1,0 +1,1 @@
+"""Benchmarks in and out: import and export in the layouts of VNN-COMP, seal and unseal."""
