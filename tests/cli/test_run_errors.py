@@ -76,21 +76,23 @@ def finished(bench: Path, tool: str, tmp_path: Path) -> Path:
     return target
 
 
-def test_words_that_are_wrong(bench: Path, tool: str, tmp_path: Path) -> None:
-    target = tmp_path / "x"
-    wanted = ("-v", "milp", "-o", target)
-    for command, words in [
-        ((bench, "-v", "marabu", "-o", target), "did you mean 'marabou'"),
-        ((bench, "-o", target), "no verifier is named; add -v NAME"),
-        ((tmp_path / "nowhere", *wanted), "not a folder; give a benchmark folder"),
-        ((tmp_path, *wanted), "has no instances.csv"),
-        ((bench, *wanted, "--env", "novalue"), "NAME=VALUE"),
-        ((bench, *wanted, "--verifier-dir", tmp_path / "nowhere"), "not a folder"),
-        ((bench, *wanted, "--verifier-command", "tool {onnx}"), "lacks {vnnlib}"),
-        ((bench, *wanted, "--dask", "nonsense"), "no Dask scheduler at 'nonsense'"),
-    ]:
-        assert words in sentence(assay("run", *command))
-        assert not target.exists()
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["{bench}", "-v", "marabu"], "did you mean 'marabou'"),
+        (["{bench}"], "no verifier is named; add -v NAME"),
+        (["nowhere", "-v", "milp"], "not a folder; give a benchmark folder"),
+        (["{empty}", "-v", "milp"], "has no instances.csv"),
+        (["{bench}", "-v", "milp", "--env", "novalue"], "NAME=VALUE"),
+        (["{bench}", "--verifier-dir", "nowhere"], "not a folder"),
+        (["{bench}", "--verifier-command", "tool {{onnx}}"], "lacks {vnnlib}"),
+        (["{bench}", "-v", "milp", "--dask", "nonsense"], "no Dask scheduler at 'nonsense'"),
+    ],
+)
+def test_words_that_are_wrong(bench: Path, tmp_path: Path, command: list[str], words: str) -> None:
+    filled = [word.format(bench=bench, empty=tmp_path) for word in command]
+    assert words in sentence(assay("run", *filled, "-o", tmp_path / "x"))
+    assert not (tmp_path / "x").exists()
 
 
 def test_a_tool_that_is_not_installed(bench: Path, tmp_path: Path) -> None:

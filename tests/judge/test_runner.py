@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ from scripted_tools import (
     SILENT,
     SLEEPER,
     TIMED_OUT,
+    says,
+    tool,
 )
 
 from assay.errors import BadInput
@@ -75,6 +79,7 @@ def test_liars_are_found_out(bench: BenchmarkFolder, tmp_path: Path) -> None:
     assert scores.row("liar-sat").count("unwitnessed") == 2
 
 
+@pytest.mark.slow
 def test_built_in_tools_never_contradict_the_truth(bench: BenchmarkFolder, tmp_path: Path) -> None:
     target = tmp_path / "run"
     tools = [named_verifier("milp"), named_verifier("attack")]
@@ -85,6 +90,24 @@ def test_built_in_tools_never_contradict_the_truth(bench: BenchmarkFolder, tmp_p
     assert [r.ending for r in milp] == ["answered"] * 4
     assert {r.verdict for r in milp} == {"robust", "violated"}
     assert all(r.witness_class == "exact" for r in results if r.verdict == "violated")
+
+
+def test_a_tool_gets_a_core_for_each_of_its_threads(
+    bench: BenchmarkFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # other runs have other locks
+    asked = says("unknown\n") + "; import os; print(len(os.sched_getaffinity(0)))"
+    most = len(os.sched_getaffinity(0))
+    tools = [replace(tool(f"threads-{n}", asked), threads=n) for n in range(1, most + 1)]
+    for result in run(bench, tools, Settings(timeout_s=20), tmp_path / "run"):
+        log = (tmp_path / "run" / result.log).read_text()
+        assert log.splitlines()[1] == result.verifier.removeprefix("threads-")
+
+
+def test_cpu_time_is_a_limit(bench: BenchmarkFolder, tmp_path: Path) -> None:
+    busy = tool("busy", "while True: pass")
+    results = run(bench, [busy], Settings(timeout_s=60, cpu_s=0.2, jobs=2), tmp_path / "run")
+    assert {(r.ending, r.detail) for r in results} == {("timeout", "met the CPU time limit")}
 
 
 def test_a_finished_run_runs_nothing_again(bench: BenchmarkFolder, tmp_path: Path) -> None:

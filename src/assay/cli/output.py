@@ -24,6 +24,8 @@ from rich.text import Text
 
 from assay.suite.workers import Watcher
 
+_WIDE = 160
+
 
 def print_json(document: Any) -> None:
     print(json.dumps(document, indent=1))
@@ -41,7 +43,9 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[objec
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
-    Console().print(table)
+    console = Console()
+    # A file or a pipe has no width: there lines may be long, and nothing is cut in two.
+    (console if console.is_terminal else Console(width=_WIDE)).print(table)
 
 
 @contextmanager

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.cli.output import print_line, print_table
+from assay.judge.outcome import Outcome
 from assay.judge.score_export import COLUMNS, TITLES
-from assay.judge.score_table import VIRTUAL_BEST, Group, Row, Scores
+from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row, Scores
 from assay.judge.significance import Comparison
 
+_WRONG: tuple[Outcome, ...] = ("unsound", "contradicted", "bogus")
 _ALWAYS = ("unsound", "bogus", "proved", "falsified")
 _CLAIMS = {"unsound": "contradicted", "proved": "says robust", "falsified": "says violated"}
 """How columns are called where nothing is known to be right."""
@@ -41,24 +43,35 @@ def show_scores(scores: Scores) -> None:
 
 
 def _show_rows(group: Group, rows: Sequence[Row]) -> None:
-    """Columns without a number other than zero are left out, but for the first four."""
+    """All families together by outcome, then what was solved of each family."""
+    totals = [row for row in rows if row.family == ALL_FAMILIES]
     counted = {
-        name: [sum(row.count(outcome) for outcome in outcomes) for row in rows]
+        name: [sum(row.count(outcome) for outcome in outcomes) for row in totals]
         for name, outcomes in COLUMNS
     }
+    # Columns without a number other than zero are left out, but for the first four.
     shown = [name for name, numbers in counted.items() if name in _ALWAYS or any(numbers)]
     cells = [
         (
             row.verifier,
-            row.family,
             *(counted[name][number] for name in shown),
             f"{row.solved_s:.1f}",
             "" if row.par2_s is None else f"{row.par2_s:.1f}",
         )
-        for number, row in enumerate(rows)
+        for number, row in enumerate(totals)
     ]
     header = [_CLAIMS.get(name, name) if group == "no truth" else name for name in shown]
-    print_table(TITLES[group], ("verifier", "family", *header, "seconds", "PAR2"), cells)
+    print_table(f"{TITLES[group]}.", ("verifier", *header, "seconds", "PAR2"), cells)
+    families = sorted({row.family for row in rows} - {ALL_FAMILIES})
+    solved = {(row.verifier, row.family): _solved(row) for row in rows}
+    names = [row.verifier for row in totals]
+    by_family = [(n, *(solved.get((n, family), "") for family in families)) for n in names]
+    print_table("Solved, and wrong answers", ("verifier", *families), by_family)
+
+
+def _solved(row: Row) -> str:
+    wrong = [(row.count(outcome), outcome) for outcome in _WRONG]
+    return ", ".join([f"{row.solved}/{row.instances}", *(f"{n} {o}" for n, o in wrong if n)])
 
 
 def _sums(benchmarks: Sequence[object]) -> list[int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,25 +29,15 @@ def verifiers(context: typer.Context, as_json: AsJson = False) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from assay.cli.output import print_json, print_table
+    from assay.cli.output import print_json, print_line
     from assay.judge.catalogue import verifiers as known
 
     entries = [_entry(verifier) for verifier in known().values()]
     if as_json:
         print_json(entries)
         return
-    rows = [
-        (
-            entry["name"],
-            entry["version"] or "not installed",
-            entry["install"],
-            entry["summary"],
-            "not declared" if entry["operators"] is None else " ".join(entry["operators"]),
-        )
-        for entry in entries
-    ]
-    header = ("verifier", "version", "how to get it", "what it is", "operators")
-    print_table("verifiers", header, rows)
+    for entry in entries:
+        print_line(_block(entry))
 
 
 @group.command()
@@ -101,3 +93,19 @@ def _entry(verifier: Verifier) -> dict[str, Any]:
         "install": verifier.install_hint,
         "operators": None if verifier.operators is None else sorted(verifier.operators),
     }
+
+
+def _block(entry: dict[str, Any]) -> str:
+    """A few lines about one verifier; the command stays on one line, to be copied."""
+    operators = entry["operators"]
+    taken = "not known before it is run" if operators is None else " ".join(operators)
+    lines = [
+        f"{entry['name']}  {entry['version'] or 'not installed'}",
+        f"  {entry['summary']}",
+        f"  get it: {entry['install']}",
+    ]
+    width = max(40, shutil.get_terminal_size().columns)
+    lines += textwrap.wrap(
+        f"operators: {taken}", width, initial_indent="  ", subsequent_indent="    "
+    )
+    return "\n".join(lines) + "\n"

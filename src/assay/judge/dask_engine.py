@@ -8,7 +8,9 @@ crashed, whatever the scheduler's own limit is.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import socket
 import sys
 import time
 import uuid
@@ -20,6 +22,8 @@ from typing import Any
 
 import dask
 from distributed import CancelledError, Client, Future, KilledWorker
+from distributed.comm import parse_address, parse_host_port
+from distributed.core import rpc
 
 from assay.errors import BadInput
 from assay.judge.dask_worker import inspection, pack, tasks_running, work
@@ -42,18 +46,39 @@ def dask_engine(address: str) -> Iterator[DaskEngine]:
     """The cluster whose scheduler has this address; it outlives the run."""
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        _try_connection(address)
+        client = Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BadInput(
+            f"there is no Dask scheduler at {address!r} ({reason}); start one with "
+            "`dask scheduler` and give its address, such as tcp://HOST:8786"
+        ) from None
     # Networks of some megabytes are what tasks are made of here.
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-        try:
-            client = Client(address, timeout=CONNECT_S, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise BadInput(
-                f"there is no Dask scheduler at {address!r} ({reason}); start one with "
-                "`dask scheduler` and give its address, such as tcp://HOST:8786"
-            ) from None
-        with client:
-            yield DaskEngine(client, address)
+    with client, dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+        yield DaskEngine(client, address)
+
+
+def _try_connection(address: str) -> None:
+    """Raise OSError or ValueError unless a scheduler answers there in time.
+
+    Dask itself would try a refused connection again and again, and wait long for the answer of
+    something that is no scheduler.
+    """
+    host, port = parse_host_port(parse_address(address)[1])
+    socket.create_connection((host, port), CONNECT_S).close()
+    try:
+        found = asyncio.run(asyncio.wait_for(_kind(address), CONNECT_S))
+    except TimeoutError:
+        raise OSError("what is there does not answer like one") from None
+    if found != "Scheduler":
+        raise ValueError(f"it is a {found}")
+
+
+async def _kind(address: str) -> str:
+    async with rpc(address) as remote:
+        return str((await remote.identity())["type"])
 
 
 class DaskEngine:

@@ -209,7 +209,13 @@ def _make(
     with (folder / LOG_FILE).open("w+", encoding="utf-8", errors="replace") as log:
         steps = _Steps(log, lock)
         say(f"making a virtual environment in {folder}")
-        steps.run("python -m venv", sys.executable, "-m", "venv", str(folder / _VENV))
+        steps.run(
+            "python -m venv (part of Debian's python3-venv)",
+            sys.executable,
+            "-m",
+            "venv",
+            str(folder / _VENV),
+        )
         for arguments in environment.packages:
             say(f"pip install {' '.join(arguments)}")
             steps.run("pip", python, "-m", "pip", "--no-input", "install", *arguments)

@@ -217,12 +217,14 @@ def _collect(
     poll.register(descriptor, select.POLLIN)
     pieces: list[bytes] = []
     while time.monotonic() < give_up and not (stop is not None and stop.is_set()):
-        if poll.poll(100):
+        # Asked before looking at the pipe: what it wrote last is then there to be seen.
+        ended = supervisor.poll() is not None
+        if poll.poll(0 if ended else 100):
             piece = os.read(descriptor, 1 << 20)
             if not piece:
                 break
             pieces.append(piece)
-        elif supervisor.poll() is not None:
+        elif ended:
             # A process forked from this one meanwhile may hold the pipe open: do not wait for it.
             break
     return b"".join(pieces)

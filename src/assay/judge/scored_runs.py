@@ -47,7 +47,7 @@ def score_results(
     results: Sequence[Result], folder: BenchmarkFolder, year: Year, timeout_s: float | None = None
 ) -> Scores:
     limits = {entry.name: timeout_s or entry.timeout for entry in folder.entries}
-    return score(results, truths_of(folder), limits, year, folder.path.name)
+    return score(results, truths_of(folder), limits, year, folder.title)
 
 
 def score_runs(runs: Sequence[Path], benchmark: Path | None, year: Year) -> Scores:

@@ -120,7 +120,7 @@ def _instance_columns(
 ) -> dict[str, list[Any]]:
     families, kinds = _numbered(words["family"]), _numbered(words["kind"])
     truths = [material.truths.get(name) for name in names]
-    other = material.folder.path.name
+    other = material.folder.title
     return {
         "family": [families[truth.family if truth else other] for truth in truths],
         "answer": [_ANSWERS.index(truth.answer if truth else "") for truth in truths],

@@ -84,8 +84,8 @@ def gather(runs: Sequence[Path], benchmark: Path | None, year: Year = "2026") ->
     truths = {entry.name: _light_truth(entry) for entry in folder.entries if entry.truth}
     limits = {e.name: max(_limit(plan, e) for plan in plans) for e in folder.entries}
     found = [pair for run in runs for pair in read_light(run)]
-    scores = score((result for result, _ in found), truths, limits, year, folder.path.name)
-    tasks, tools = _tasks(found, truths, folder.path.name)
+    scores = score((result for result, _ in found), truths, limits, year, folder.title)
+    tasks, tools = _tasks(found, truths, folder.title)
     return Material(
         runs=tuple(runs),
         plans=plans,

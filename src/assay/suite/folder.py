@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import BadInput
-from assay.suite.journal import INSTANCES_FILE, STATE
+from assay.suite.journal import INSTANCES_FILE, STATE, SUITE_FILE
 
 MAX_LIST_BYTES = 64 * 1024 * 1024
 
@@ -43,6 +44,16 @@ class BenchmarkFolder:
             remedy = "finish its build with `assay build`" if unfinished else "is it a benchmark?"
             raise BadInput(f"{path}: has no {INSTANCES_FILE}; {remedy}")
         return cls(path, tuple(_entries(path, listing)))
+
+    @property
+    def title(self) -> str:
+        """What the benchmark is called: in suite.json, else by the name of its folder."""
+        try:
+            with (self.path / SUITE_FILE).open("rb") as stream:
+                name = json.loads(stream.read(MAX_LIST_BYTES)).get("name")
+        except (OSError, ValueError, AttributeError):
+            name = None
+        return name if isinstance(name, str) and name else self.path.absolute().name
 
     def without_truth(self) -> list[FolderEntry]:
         return [entry for entry in self.entries if entry.truth is None]
