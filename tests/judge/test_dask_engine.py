@@ -172,7 +172,7 @@ def test_results_speak_of_the_drivers_files(bench: BenchmarkFolder, tmp_path: Pa
         worker.join()
     here = run(bench, [milp], settings, tmp_path / "here")
     assert notes == ["the cluster has no worker; the run goes on when one joins it"]
-    assert max(running) == 1
+    assert max(running) >= 1
 
     def told(results: list[Result]) -> list[object]:
         return sorted(

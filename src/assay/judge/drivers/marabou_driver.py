@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ def main(onnx: str, vnnlib: str, timeout: str, result: str) -> int:
     if code == "sat":
         inputs = [values[v] for array in network.inputVars for v in array.flatten()]
         outputs = [values[v] for array in network.outputVars for v in array.flatten()]
-        pairs = [f"(X_{i} {v!r})" for i, v in enumerate(inputs)]
-        pairs += [f"(Y_{i} {v!r})" for i, v in enumerate(outputs)]
+        # Every digit: the shortest decimal that rounds to a float is another number.
+        pairs = [f"(X_{i} {Decimal(float(v))})" for i, v in enumerate(inputs)]
+        pairs += [f"(Y_{i} {Decimal(float(v))})" for i, v in enumerate(outputs)]
         lines.append("(" + "\n".join(pairs) + ")")
     Path(result).write_text("\n".join(lines) + "\n")
     return 0
