@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from command_line import assay
 
 from assay.audit import DEFAULT_VERIFIERS, default_verifiers
 
@@ -16,13 +16,6 @@ timeout: 30
 families:
   - {family: meap, fixed: {pairs: 2, inputs: 4, classes: 3, gamma: 0.5}}
 """
-
-
-def assay(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "assay.cli.main", *arguments]
-    return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=240, check=False
-    )
 
 
 @pytest.fixture(scope="module")

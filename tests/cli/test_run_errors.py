@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command_line import assay
 
 SUITE = """name: t
 timeout: 30
@@ -17,16 +17,6 @@ families:
   - {family: meap, fixed: {pairs: 2, inputs: 3, classes: 2, gamma: 1.0}}
 """
 TOOL = '#!/bin/sh\necho unsat > "$3"\n'
-
-
-def assay(*command: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "assay.cli.main", *map(str, command)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
 
 
 def sentence(done: subprocess.CompletedProcess[str]) -> str:

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import assay
 
 SUITE = """name: t
 timeout: 30
 families:
   - {family: meap, fixed: {pairs: 2, inputs: 3, classes: 2, gamma: 1.0}}
 """
-
-
-def assay(*command: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "assay.cli.main", *map(str, command)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")

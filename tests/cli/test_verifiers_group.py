@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import assay
 
 
-def assay(home: Path, *command: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "assay.cli.main", "verifiers", *map(str, command)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "ASSAY_HOME": str(home), "COLUMNS": "200"},
-    )
+def verifiers(home: Path, *command: object) -> subprocess.CompletedProcess[str]:
+    return assay("verifiers", *command, ASSAY_HOME=str(home), COLUMNS="200")
 
 
 def test_install_list_remove(tmp_path: Path) -> None:
@@ -27,20 +19,20 @@ def test_install_list_remove(tmp_path: Path) -> None:
     source.mkdir()
     for name in ("prepare_instance.sh", "run_instance.sh"):
         (source / name).write_text("exit 0\n")
-    listed = {entry["name"]: entry for entry in json.loads(assay(tmp_path, "--json").stdout)}
+    listed = {entry["name"]: entry for entry in json.loads(verifiers(tmp_path, "--json").stdout)}
     assert (listed["pyrat"]["installed"], listed["pyrat"]["version"]) == (False, None)
     assert listed["pyrat"]["install"] == "assay verifiers install pyrat --source PATH"
     assert listed["milp"]["installed"]
-    assert "not installed" in assay(tmp_path).stdout
+    assert "not installed" in verifiers(tmp_path).stdout
 
-    done = assay(tmp_path, "install", "pyrat", "--source", source, "--json")
+    done = verifiers(tmp_path, "install", "pyrat", "--source", source, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["source"] == str(source)
     assert "virtual environment" in done.stderr
-    listed = {entry["name"]: entry for entry in json.loads(assay(tmp_path, "--json").stdout)}
+    listed = {entry["name"]: entry for entry in json.loads(verifiers(tmp_path, "--json").stdout)}
     assert listed["pyrat"]["installed"]
 
-    assert assay(tmp_path, "remove", "pyrat").stdout == "pyrat is removed\n"
+    assert verifiers(tmp_path, "remove", "pyrat").stdout == "pyrat is removed\n"
     assert not (tmp_path / "verifiers" / "pyrat").exists()
 
 
@@ -57,7 +49,7 @@ def test_install_list_remove(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path: Path, command: list[str], sentence: str) -> None:
-    done = assay(tmp_path, *command)
+    done = verifiers(tmp_path, *command)
     assert done.returncode == 2
     assert sentence in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

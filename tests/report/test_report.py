@@ -311,11 +311,11 @@ def test_charts_for_papers(first: Path, tmp_path: Path) -> None:
 
 
 def test_charts_as_png(first: Path, tmp_path: Path) -> None:
-    try:
-        written = write_charts([first], None, tmp_path / "charts", with_png=True)
-    except BadInput as error:
-        assert "fonts-dejavu-core" in str(error)
-        pytest.skip("this machine has no font")
+    if not any(Path("/usr/share/fonts").rglob("*.ttf")):
+        with pytest.raises(BadInput, match="fonts-dejavu-core"):
+            write_charts([first], None, tmp_path / "charts", with_png=True)
+        return
+    written = write_charts([first], None, tmp_path / "charts", with_png=True)
     assert [path.name for path in written] == [
         *("cactus.svg", "scatter.svg"),
         *("cactus.png", "scatter.png"),
