@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -85,3 +91,47 @@ def test_without_groups_nothing_is_counted_and_nothing_fails(folders: dict[str, 
     assert not groups.ran_out_of_memory()
     assert groups.members() == set()
     groups.remove(patience_s=0)
+
+
+@pytest.fixture
+def real_memory_group() -> Iterator[TaskGroups]:
+    """A group with a memory controller at the root of a hierarchy, where we may make one."""
+    name = f"assay-test-{os.getpid()}-{time.monotonic_ns()}"
+    for controller, root, limit in (
+        ("memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+        ("", "/sys/fs/cgroup", "memory.max"),
+    ):
+        groups = TaskGroups({controller: f"{root}/{name}"})
+        groups.make()
+        if groups and Path(root, name, limit).exists():
+            yield groups
+            groups.kill()
+            groups.remove()
+            return
+        groups.remove()
+    pytest.skip("no control group with a memory controller can be made here")
+
+
+def test_the_kernel_keeps_the_memory_limit(real_memory_group: TaskGroups) -> None:
+    groups = real_memory_group
+    assert groups.limit(40 << 20, 20)
+    hog = (
+        "import time\nhoard = []\n"
+        "for _ in range(100):\n    hoard.append(bytearray(b'x') * (4 << 20))\n    time.sleep(0.01)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", hog], preexec_fn=groups.join, timeout=60, check=False
+    )
+    assert ended.returncode == -signal.SIGKILL
+    assert groups.ran_out_of_memory()
+    assert 0 < groups.memory_peak_bytes() <= 44 << 20
+    assert groups.members() == set()
+
+
+def test_what_stays_within_the_limit_is_left_alone(real_memory_group: TaskGroups) -> None:
+    groups = real_memory_group
+    assert groups.limit(200 << 20, 20)
+    small = [sys.executable, "-I", "-S", "-c", "hoard = bytearray(b'x') * (20 << 20)"]
+    assert subprocess.run(small, preexec_fn=groups.join, timeout=60, check=False).returncode == 0
+    assert not groups.ran_out_of_memory()
+    assert groups.memory_peak_bytes() > 20 << 20
