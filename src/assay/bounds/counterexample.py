@@ -15,6 +15,7 @@ from torch import Tensor
 
 from assay.bounds.inequalities import Excesses
 from assay.bounds.interval import IntervalNetwork, enclosing_box
+from assay.bounds.rounding import LARGEST
 from assay.errors import AssayError
 from assay.question.exact import EXACT_OPERATORS, ExactFunction
 from assay.question.network import Network
@@ -38,7 +39,10 @@ class Falsifier:
     def __init__(self, network: Network, case: Case, excesses: Excesses, seed: int) -> None:
         self.network, self.case, self.excesses = network, case, excesses
         device = excesses.coefficients.device
-        self.lower, self.upper = (end[0] for end in enclosing_box(case.box, device))
+        # Beyond the range of float64 there are no points to try.
+        self.lower, self.upper = (
+            end[0].clamp(min=-LARGEST, max=LARGEST) for end in enclosing_box(case.box, device)
+        )
         self.view = torch_view(network, torch.float64).to(device)
         self.intervals = IntervalNetwork(network, device)
         self.exact: ExactFunction | None = None
@@ -63,7 +67,8 @@ class Falsifier:
         disjuncts = len(self.excesses.thresholds)
         number = torch.arange(len(points), device=points.device)
         target, targeted = (number // 2) % disjuncts, number % 2 == 1
-        reach = (self.upper - self.lower) / 5
+        reach = self.upper / 5 - self.lower / 5
+        points = torch.minimum(torch.maximum(points, self.lower), self.upper)
         best = torch.full((len(points),), math.inf, dtype=torch.float64, device=points.device)
         lowest = points
         for step in range(steps + 1):

@@ -9,8 +9,8 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from assay.bounds.interval import float_below
 from assay.bounds.rounding import TINY, below, gamma
+from assay.question.directed import float_above, float_below
 from assay.question.property import Inequality, Violation
 
 
@@ -43,7 +43,7 @@ class Excesses:
         for d, row in enumerate(rows):
             for k, inequality in enumerate(row):
                 _fill(inequality, coefficients[d, k], residues[d, k])
-                thresholds[d, k] = -float_below(-inequality.bound)
+                thresholds[d, k] = float_above(inequality.bound)
         return cls(coefficients.to(device), thresholds.to(device), residues.to(device))
 
     def at(self, outputs: Tensor) -> Tensor:
@@ -77,4 +77,4 @@ def _fill(inequality: Inequality, coefficients: Tensor, residues: Tensor) -> Non
         coefficients[index] = nearest
         if nearest != exact:
             # The exact coefficient lies between two neighbouring floats.
-            residues[index] = -float_below(-abs(exact)) * 2.0**-52 + TINY
+            residues[index] = float_above(abs(exact)) * 2.0**-52 + TINY

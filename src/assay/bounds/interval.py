@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 import numpy as np
 
 from assay.bounds.torch_extra import missing_torch
 from assay.errors import AssayError, BadInput, Unsupported
+from assay.question.directed import float_above, float_below
 from assay.question.network import Network, Node
 from assay.question.operators.call import Call, Operator, operator_place
 from assay.question.region import Box
@@ -58,17 +58,8 @@ def output_bounds(network: Network, lower: Tensor, upper: Tensor) -> Ends:
 def enclosing_box(box: Box, device: torch.device | None = None) -> Ends:
     """The smallest float64 box around an exact one, as two [1, d] tensors."""
     low = torch.tensor([[float_below(v) for v in box.lower]], dtype=torch.float64, device=device)
-    high = [[-float_below(-v) for v in box.upper]]
+    high = [[float_above(v) for v in box.upper]]
     return low, torch.tensor(high, dtype=torch.float64, device=device)
-
-
-def float_below(value: Fraction) -> float:
-    """The largest float64 that is not above `value`."""
-    try:
-        nearest = float(value)
-    except OverflowError:
-        return -math.inf if value < 0 else math.nextafter(math.inf, 0)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
 
 
 class IntervalNetwork:

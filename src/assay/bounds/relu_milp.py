@@ -18,6 +18,9 @@ from assay.errors import BadInput
 
 Solver = Literal["highs", "scip"]
 INFINITY = float("inf")
+SOLVER_TOLERANCE = 1e-9
+SMALLEST_FACTOR = 1e-7
+"""HiGHS takes smaller than 1e-9 for zero."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,14 @@ class Programme:
             self.rows.append(([*columns, a], [*factors, -low], -INFINITY, bias - low))
         return z
 
+    def is_well_scaled(self) -> bool:
+        """Whether no number is so small or large that a solver drops it or loses it."""
+        factors = [abs(f) for _, row, *_ in self.rows for f in row if f]
+        factors += [abs(f) for f in self.cost.values() if f]
+        sides = [abs(b) for *_, low, high in self.rows for b in (low, high) if abs(b) < INFINITY]
+        largest = max([*factors, *sides, *map(abs, self.low), *map(abs, self.high)], default=0.0)
+        return largest <= 1 / SMALLEST_FACTOR and min(factors, default=1.0) >= SMALLEST_FACTOR
+
     def solve(
         self, solver: Solver, inputs: int, nodes: int, seconds: float = INFINITY
     ) -> MilpResult:
@@ -88,8 +99,9 @@ def _solve_highs(programme: Programme, inputs: int, nodes: int, seconds: float) 
         ("threads", 1),
         ("mip_rel_gap", 0.0),
         ("mip_abs_gap", 1e-9),
-        ("mip_feasibility_tolerance", 1e-9),
-        ("primal_feasibility_tolerance", 1e-9),
+        ("mip_feasibility_tolerance", SOLVER_TOLERANCE),
+        ("primal_feasibility_tolerance", SOLVER_TOLERANCE),
+        ("dual_feasibility_tolerance", SOLVER_TOLERANCE),
         ("mip_max_nodes", nodes),
         ("time_limit", seconds),
     ):
@@ -112,13 +124,16 @@ def _solve_highs(programme: Programme, inputs: int, nodes: int, seconds: float) 
     if count:
         highs.changeColsIntegrality(count, np.array(programme.integers, dtype=np.int32), kinds)
     highs.run()
-    if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
+    status = highs.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
         return MilpResult(INFINITY, None)
     information = highs.getInfo()
     found = information.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     point = np.asarray(highs.getSolution().col_value)[:inputs] if found else None
-    lower = information.mip_dual_bound if count else information.objective_function_value
-    return MilpResult(float(lower), point)
+    if count:
+        return MilpResult(float(information.mip_dual_bound), point)
+    solved = status == highspy.HighsModelStatus.kOptimal
+    return MilpResult(float(information.objective_function_value) if solved else -INFINITY, point)
 
 
 def _solve_scip(programme: Programme, inputs: int, nodes: int, seconds: float) -> MilpResult:

@@ -19,13 +19,13 @@ checker that rounds the exact formula up to multiples of 2^-160 never gets more 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.question.directed import float_above, float_below
 from assay.question.property import Violation
 from assay.question.region import Box
 
@@ -49,8 +49,8 @@ def output_error(
     `tops` gives upper bounds of a hidden layer's pre-activations that are proved to hold on the
     box, where they are better than interval bounds.
     """
-    low = np.array([_float_below(v) for v in box.lower])
-    high = np.array([-_float_below(-v) for v in box.upper])
+    low = np.array([float_below(v) for v in box.lower])
+    high = np.array([float_above(v) for v in box.upper])
     size = np.maximum(np.abs(low), np.abs(high))
     error = np.zeros_like(size)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -63,7 +63,7 @@ def output_error(
             if position == len(layers) - 1:
                 break
             if tops is not None and position in tops:
-                proved = np.array([-_float_below(-top) for top in tops[position]])
+                proved = np.array([float_above(top) for top in tops[position]])
                 high = np.minimum(high, proved)
                 low = np.minimum(low, high)
             error = np.where(np.nextafter(high + error, np.inf) <= 0, 0.0, error)
@@ -113,9 +113,3 @@ def _affine_range(
         positive @ low + negative @ high + bias - loss,
         positive @ high + negative @ low + bias + loss,
     )
-
-
-def _float_below(value: Fraction) -> float:
-    """The largest float64 that is not above `value`."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)

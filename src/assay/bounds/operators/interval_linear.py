@@ -94,8 +94,10 @@ def averaging(call: Call[Interval]) -> Interval:
     reaches = [rule.sizes(low), rule.sizes(high)]
     least, most, reach_low, reach_high = (t for t in (*sums, *reaches) if isinstance(t, Tensor))
     found = Interval.rounded(least - g * reach_low, most + g * reach_high)
-    # A sum that equals that of its sizes is not negative, and rounding must not make it so.
-    kept = torch.where(least == reach_low, found.low.clamp(min=0), found.low)
+    # A sum that equals that of its sizes is not negative, and rounding must not make it so; of
+    # one that overflowed nothing is known.
+    nonnegative = (least == reach_low) & torch.isfinite(reach_low)
+    kept = torch.where(nonnegative, found.low.clamp(min=0), found.low)
     return Interval(kept, found.high)
 
 
