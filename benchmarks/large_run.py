@@ -59,6 +59,7 @@ def write_run(work: Path, instances: int, tools: int) -> int:
     run = work / "run"
     run.mkdir()
     plan = {"benchmark": str(bench), "timeout_s": 60.0, "memory_mb": 4096.0}
+    plan["verifiers"] = {f"tool-{tool}": "1" for tool in range(tools)}
     plan["benchmark_sha256"] = benchmark_sha256(BenchmarkFolder.open(bench))
     (run / RUN_FILE).write_text(json.dumps(plan))
     draw = random.Random(0)

@@ -8,22 +8,26 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.errors import CannotCertify
+from assay.errors import BadInput, CannotCertify
 from assay.judge.catalogue import verifiers
+from assay.judge.run_folder import read_plan, refuse_other_run
 from assay.judge.run_progress import RunWatcher
-from assay.judge.runner import Settings, run
+from assay.judge.runner import Settings, installed_versions, run, settled_plan
 from assay.judge.score_export import to_document
 from assay.judge.score_table import Scores
 from assay.judge.scored_runs import score_runs
 from assay.judge.verifier import Verifier
+from assay.report.own_files import refuse_foreign
 from assay.report.page import write_report
 from assay.suite.build import build
 from assay.suite.checking import check, claims_of_folder
 from assay.suite.folder import BenchmarkFolder
-from assay.suite.journal import writing
+from assay.suite.journal import STATE, SUITE_FILE, writing
 from assay.suite.spec import Suite
 from assay.suite.workers import Watcher, available_cores
 
+BENCHMARK, RUN, REPORT, SCORES = "benchmark", "run", "report.html", "scores.json"
+_SCORES_BEGIN = b'{\n "schema": '
 DEFAULT_VERIFIERS = ("interval", "linear", "milp", "attack", "marabou")
 Stage = Callable[[str], AbstractContextManager[Watcher]]
 """Shows one stage of the work, by its name, while it lasts."""
@@ -31,7 +35,10 @@ Stage = Callable[[str], AbstractContextManager[Watcher]]
 
 @dataclass(frozen=True)
 class Audit:
-    """Where everything lies, and what the verifiers are worth."""
+    """Where everything lies, and what the verifiers are worth.
+
+    `left_out` names verifiers of earlier audits in the same folder, which this one is not about.
+    """
 
     benchmark: Path
     run: Path
@@ -39,6 +46,7 @@ class Audit:
     scores_file: Path
     instances: int
     scores: Scores
+    left_out: tuple[str, ...]
 
 
 def default_verifiers() -> tuple[list[Verifier], list[Verifier]]:
@@ -60,9 +68,35 @@ def audit(
 ) -> Audit:
     """Audit the tools in the folder `target`; what was done there before is not done again.
 
-    Raises CannotCertify when the checker does not verify every label: then nothing is judged.
+    Results of other tools that lie in its run are left out. Raises CannotCertify when the checker
+    does not verify every label: then nothing is judged.
     """
-    benchmark, judged = target / "benchmark", target / "run"
+    # What would stop the run is told before anything is built.
+    _refuse_foreign(target)
+    refuse_other_run(target / RUN, settled_plan(settings), installed_versions(tools))
+    benchmark, judged = target / BENCHMARK, target / RUN
+    scores_file, report = target / SCORES, target / REPORT
+    folder = _built(suite, benchmark, seed, stage)
+    lines = _checked(folder, stage)
+    with shown_run() as run_watcher:
+        run(folder, tools, settings, judged, run_watcher)
+    names = {tool.name for tool in tools}
+    scores = score_runs([judged], benchmark, "2026", names)
+    with writing(scores_file):
+        scores_file.write_text(json.dumps(to_document(scores), indent=1) + "\n", encoding="utf-8")
+    write_report([judged], benchmark, report, only=names, checked=lines)
+    return Audit(
+        benchmark=benchmark,
+        run=judged,
+        report=report,
+        scores_file=scores_file,
+        instances=len(folder.entries),
+        scores=scores,
+        left_out=tuple(sorted(set(read_plan(judged)["verifiers"]) - names)),
+    )
+
+
+def _built(suite: Suite, benchmark: Path, seed: int | None, stage: Stage) -> BenchmarkFolder:
     with stage("build") as watcher:
         built = build(suite, benchmark, seed=seed, jobs=available_cores(), watcher=watcher)
     if built.failures:
@@ -71,21 +105,39 @@ def audit(
             f"{benchmark}: {len(built.failures)} draws of the suite could not be built, first "
             f"{first['task']}: {first['reason']}"
         )
-    folder = BenchmarkFolder.open(benchmark)
+    return BenchmarkFolder.open(benchmark)
+
+
+def _checked(folder: BenchmarkFolder, stage: Stage) -> dict[str, str]:
+    """The checker's line about each instance."""
     with stage("check") as watcher:
         checked = check(claims_of_folder(folder), available_cores(), watcher)
     wrong = [result for result in checked if result.status != "verified"]
     if wrong:
         raise CannotCertify(
             f"{wrong[0].truth}: {wrong[0].status} by the checker ({wrong[0].reason}); "
-            f"remove {benchmark} and build it again"
+            f"remove {folder.path} and build it again"
         )
-    with shown_run() as run_watcher:
-        run(folder, tools, settings, judged, run_watcher)
-    scores = score_runs([judged], benchmark, "2026")
-    scores_file, report = target / "scores.json", target / "report.html"
-    with writing(scores_file):
-        scores_file.write_text(json.dumps(to_document(scores), indent=1) + "\n", encoding="utf-8")
-    lines = {result.name: result.line for result in checked}
-    write_report([judged], benchmark, report, checked=lines)
-    return Audit(benchmark, judged, report, scores_file, len(folder.entries), scores)
+    return {result.name: result.line for result in checked}
+
+
+def _refuse_foreign(target: Path) -> None:
+    """Only a new or empty folder, or one where an audit was begun, is written to."""
+    with writing(target):
+        if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+            return
+        own = (target / BENCHMARK).is_dir() and _is_build(target / BENCHMARK)
+        scores = (target / SCORES).read_bytes() if (target / SCORES).exists() else _SCORES_BEGIN
+    if not own:
+        raise BadInput(
+            f"{target}: holds something else than an audit; choose a new folder with --output"
+        )
+    refuse_foreign(target / REPORT)
+    if not scores.startswith(_SCORES_BEGIN):
+        raise BadInput(f"{target / SCORES}: was not written by an audit; choose a new folder")
+
+
+def _is_build(folder: Path) -> bool:
+    """Whether a build was finished or begun there; one that was killed at once leaves nothing."""
+    names = {path.name for path in folder.iterdir()}
+    return not names or bool(names & {STATE, SUITE_FILE})

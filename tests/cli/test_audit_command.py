@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -68,6 +69,76 @@ def test_an_own_command_joins(audited: tuple[Path, str, int]) -> None:
     assert "No verifier was unsound." in done.stdout
 
 
+def test_verifiers_of_an_earlier_audit_are_not_judged(audited: tuple[Path, str, int]) -> None:
+    folder = audited[0]
+    again = assay("audit", "milp", "--suite", "small.yaml", "-o", "out", cwd=folder)
+    assert again.returncode == 0, again.stderr
+    told = "holds results of coin, liar-sat, liar-unsat too; they are left out"
+    assert told in again.stderr
+    assert json.loads((folder / "out" / "scores.json").read_text())["verifiers"] == ["milp"]
+    assert "liar" not in (folder / "out" / "report.html").read_text()
+
+
+def test_what_stops_the_run_is_told_before_the_build(
+    audited: tuple[Path, str, int], tmp_path: Path
+) -> None:
+    folder = audited[0]
+    (folder / "out" / "benchmark").rename(folder / "kept")
+    (folder / "out" / "benchmark").mkdir()
+    try:
+        slower = assay(
+            *("audit", "milp", "--suite", "small.yaml", "-o", "out", "--timeout", 5), cwd=folder
+        )
+        assert not any((folder / "out" / "benchmark").iterdir())
+    finally:
+        (folder / "out" / "benchmark").rmdir()
+        (folder / "kept").rename(folder / "out" / "benchmark")
+    assert slower.returncode == 2
+    assert "was run with timeout 20 s, now with timeout 5 s; give the same" in slower.stderr
+    command = "no-such-program {onnx} {vnnlib} {result}"
+    absent = assay("audit", "--verifier-command", command, "-o", tmp_path / "x")
+    assert absent.returncode == 2
+    assert "is not installed" in absent.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_folder_that_is_not_an_audits_own_is_left_alone(
+    audited: tuple[Path, str, int], tmp_path: Path
+) -> None:
+    folder = audited[0]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    shutil.copytree(folder / "out", tmp_path / "edited")
+    (tmp_path / "edited" / "report.html").write_text("mine")
+    shutil.copytree(folder / "out", tmp_path / "scored")
+    (tmp_path / "scored" / "scores.json").write_text("mine")
+    shutil.copytree(folder / "out" / "benchmark", tmp_path / "bench")
+    for name, word in (
+        ("mine", "holds something else than an audit"),
+        ("bench", "holds something else than an audit"),
+        ("file", "holds something else than an audit"),
+        ("edited", "report.html: exists and was not written by Assay"),
+        ("scored", "scores.json: was not written by an audit"),
+    ):
+        before = sorted(tmp_path.rglob("*"))
+        done = assay("audit", "milp", "--suite", folder / "small.yaml", "-o", tmp_path / name)
+        assert done.returncode == 2
+        assert word in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_more_than_the_machine_has_is_told(audited: tuple[Path, str, int], tmp_path: Path) -> None:
+    tool = "true {onnx} {vnnlib} {result}"
+    words = ("--jobs", 4096, "--memory", 1000, "-o", tmp_path / "out")
+    suite = ("--suite", audited[0] / "small.yaml")
+    done = assay("audit", "--verifier-command", tool, *suite, *words)
+    assert done.returncode == 0, done.stderr
+    assert "4096 threads on" in done.stderr
+    assert "lower --memory or --jobs" in done.stderr
+
+
 def test_wrong_input_is_one_sentence(audited: tuple[Path, str, int]) -> None:
     folder = audited[0]
     (folder / "other.yaml").write_text(SUITE.replace("0.5", "0.25"))
@@ -76,8 +147,10 @@ def test_wrong_input_is_one_sentence(audited: tuple[Path, str, int]) -> None:
         (("audit", "milp", "--suite", "qick", "-o", "x"), "qick"),
         (("audit", "milp", "--suite", "other.yaml", "-o", "out"), "choose another folder"),
         (("audit", "--verifier-command", "tool {onnx}", "-o", "x"), "lacks {vnnlib}"),
+        (("audit", "milp", "--timeout", "nan", "-o", "x"), "--timeout nan is not a limit"),
+        (("audit", "milp", "--memory", "inf", "-o", "x"), "--memory inf is not a limit"),
     ):
-        done = assay(*arguments, cwd=folder)
+        done = assay(*arguments, "--jobs", 1, cwd=folder)
         assert done.returncode == 2
         assert word in done.stderr
         assert done.stderr.startswith("assay: ")

@@ -39,6 +39,38 @@ def test_run_then_score(bench: Path, tmp_path: Path) -> None:
     assert "tabular" in assay("score", run, "--latex").stdout
 
 
+def test_an_incomplete_run_is_told(bench: Path, tmp_path: Path) -> None:
+    run, told = tmp_path / "run", "1 of 2 tasks were not run; run the same `assay run` again"
+    tool = "mine=true {onnx} {vnnlib} {result}"
+    assert assay("run", bench, "--verifier-command", tool, "-o", run).returncode == 0
+    whole = assay("score", run)
+    assert (whole.returncode, whole.stderr) == (0, "")
+    file = run / "results.jsonl"
+    file.write_text(file.read_text().splitlines(keepends=True)[0])
+    scored = assay("score", run)
+    assert scored.returncode == 0, "the exit code is about soundness"
+    assert told in scored.stdout
+    assert "0/2, 1 not run" in scored.stdout
+    assert scored.stderr == f"assay: {told}\n"
+    document = json.loads(assay("score", run, "--json").stdout)
+    assert (document["tasks"], document["not_run"], document["incomplete"]) == (2, 1, told)
+    assert "1 of 2 tasks were not run" in assay("score", run, "--latex").stdout
+    reported = assay("report", run, "-o", tmp_path / "r.html")
+    assert (reported.returncode, reported.stderr) == (0, f"assay: {told}\n")
+
+
+def test_published_results_that_are_incomplete(bench: Path, tmp_path: Path) -> None:
+    name = min((bench / "vnnlib").glob("*.vnnlib")).stem
+    results = tmp_path / "results.csv"
+    results.write_text(f"t,{name}.onnx,{name}.vnnlib,0,timeout,1.0\n")
+    scored = assay("score", "--results", results, "--benchmark", bench)
+    assert scored.returncode == 0
+    assert scored.stderr == (
+        f"assay: 1 of 2 tasks have no row in {results}; they count as unsolved\n"
+    )
+    assert "0/2, 1 not run" in scored.stdout
+
+
 def test_published_results_that_are_unsound_fail(bench: Path, tmp_path: Path) -> None:
     rows = [
         f"t,{path.stem}.onnx,{path.stem}.vnnlib,0,unsat,1.0"
@@ -60,6 +92,8 @@ def test_published_results_that_are_unsound_fail(bench: Path, tmp_path: Path) ->
         (["score"], "nothing to score"),
         (["score", "--results", "r.csv"], "goes with --benchmark"),
         (["score", "{bench}", "--rules", "1999"], "give 2024 or 2026"),
+        (["score", "{bench}", "--json", "--csv"], "give one of them"),
+        (["verifiers", "check", "milp", "--memory", "nan"], "--memory nan is not a limit"),
     ],
 )
 def test_bad_input_is_one_sentence(

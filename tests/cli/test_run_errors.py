@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -76,6 +77,10 @@ def finished(bench: Path, tool: str, tmp_path: Path) -> Path:
         (["{bench}", "-v", "milp", "--env", "novalue"], "NAME=VALUE"),
         (["{bench}", "--verifier-dir", "nowhere"], "not a folder"),
         (["{bench}", "--verifier-command", "tool {{onnx}}"], "lacks {vnnlib}"),
+        (["{bench}", "-v", "milp", "--timeout", "inf"], "--timeout inf is not a limit"),
+        (["{bench}", "-v", "milp", "--timeout", "nan"], "--timeout nan is not a limit"),
+        (["{bench}", "-v", "milp", "--memory", "inf"], "--memory inf is not a limit"),
+        (["{bench}", "-v", "milp", "--cpu-time", "inf"], "--cpu-time inf is not a limit"),
         (["{bench}", "-v", "milp", "--dask", "nonsense"], "no Dask scheduler at 'nonsense'"),
     ],
 )
@@ -115,6 +120,26 @@ def test_the_same_benchmark_elsewhere_is_the_same(
     shutil.copytree(bench, tmp_path / "moved")
     done = run(tmp_path / "moved", tool, finished)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_truth_about_other_bytes(bench: Path, tool: str, tmp_path: Path) -> None:
+    spoiled = tmp_path / "spoiled"
+    shutil.copytree(bench, spoiled)
+    truth = min((spoiled / "truth").glob("*.json"))
+    document = json.loads(truth.read_text())
+    truth.write_text(json.dumps(document | {"onnx_sha256": "0" * 64}))
+    said = sentence(run(spoiled, tool, tmp_path / "x"))
+    assert f"{truth}: is about other bytes than the files of {truth.stem}" in said
+    assert "rebuild the benchmark" in said
+    assert not (tmp_path / "x").exists()
+
+
+def test_other_limits_name_both(finished: Path, bench: Path, tool: str) -> None:
+    said = sentence(run(bench, tool, finished, "--timeout", 5))
+    assert "was run with the timeouts of instances.csv, now with timeout 5 s" in said
+    assert "give the same --timeout, or choose a new folder" in said
+    said = sentence(run(bench, tool, finished, "--memory", 1))
+    assert "was run with memory 4 GiB, now with memory 1 GiB" in said
 
 
 def test_a_tool_that_has_changed(finished: Path, bench: Path, place: Path, tool: str) -> None:

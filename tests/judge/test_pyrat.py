@@ -23,7 +23,10 @@ def test_its_scripts_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (source / "run_instance.sh").write_text('cat prepared; echo unsat > "$5"; echo "$6" seconds\n')
     assert VERIFIER.version() is None
     install(VERIFIER, source)
-    assert VERIFIER.version() == "of unknown version"
+    before = VERIFIER.version()
+    assert str(before).startswith("files ")
+    (source / "pyrat.pyc").write_bytes(b"another build")
+    assert VERIFIER.version() != before
     question = Question("q", tmp_path / "q.onnx", tmp_path / "q.vnnlib", 7.5)
     outcome = run_sandboxed(
         VERIFIER.invoke(question, tmp_path / "task"), tmp_path / "task", Limits(20, 1024)

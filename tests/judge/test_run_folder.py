@@ -54,7 +54,7 @@ def test_another_version_or_limit_is_refused(bench: BenchmarkFolder, tmp_path: P
     newer = replace(LIAR_UNSAT, version=lambda: "2")
     with pytest.raises(BadInput, match="holds results of liar-unsat 1 where 2 is here"):
         run(bench, [newer], SETTINGS, target)
-    with pytest.raises(BadInput, match="another cpu s"):
+    with pytest.raises(BadInput, match="was run with CPU time 15 s, now with CPU time 16 s; give"):
         run(bench, [LIAR_UNSAT], replace(SETTINGS, cpu_s=16), target)
 
 

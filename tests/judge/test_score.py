@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from small_instances import result, truths
 
 from assay.errors import BadInput
+from assay.judge.judgement import Asked
 from assay.judge.outcome import OUTCOMES
 from assay.judge.results import Result
 from assay.judge.score import score
@@ -158,6 +159,23 @@ def test_instances_that_were_not_run_count_twice_their_limit() -> None:
     assert score(answers(), truths()).row("tool").par2_s is None
 
 
+def test_what_was_asked_is_the_measure_not_what_came() -> None:
+    asked = Asked(GUARDED, {("tool", "1"): 1, ("absent", "3"): 1})
+    scores = scored(*answers(names=GUARDED[:3]), asked=asked)
+    assert scores.verifiers == ("absent", "tool")
+    row = scores.row("tool")
+    assert (row.instances, row.not_run, row.solved) == (12, 9, 3)
+    assert row.par2_s == pytest.approx((3 * 1 + 9 * 60) / 12)
+    absent = scores.row("absent")
+    assert (absent.instances, absent.not_run, absent.par2_s) == (12, 12, 60.0)
+    ranks = {s.verifier: (s.rank, s.score, len(s.benchmarks)) for s in scores.ranking["float32"]}
+    assert ranks == {"tool": (1, 100.0, 2), "absent": (2, 0.0, 2)}
+    assert (scores.tasks, scores.not_run) == (24, 21)
+    assert scores.incomplete == "21 of 24 tasks were not run; run the same `assay run` again"
+    whole = scored(*answers(), asked=Asked(GUARDED, {("tool", "1"): 1}))
+    assert (whole.not_run, whole.incomplete) == (0, "")
+
+
 def test_the_virtual_best_takes_the_fastest() -> None:
     quick = answers(tool="quick", names=GUARDED[:8], wall_s=0.5)
     slow = answers(tool="slow", names=GUARDED[4:], wall_s=2.0)
@@ -202,6 +220,21 @@ class TestRepeats:
         scores = self.repeats(right, right, ("robust", "answered"))
         assert scores.row("tool").counts == {"unsound": 1}
         assert len(scores.unsound) == 1
+
+    def test_missing_repeats_are_not_run_unless_the_outcome_stands(self) -> None:
+        def scores(*verdicts: str) -> Scores:
+            found = [
+                result(self.name, verdict, repeat=i, **right_witness(self.name))
+                for i, verdict in enumerate(verdicts)
+            ]
+            return scored(*found, asked=Asked([self.name], {("tool", "1"): 3}))
+
+        two = scores("violated", "violated")
+        assert (two.row("tool").counts, two.row("tool").not_run) == ({"falsified": 1}, 0)
+        assert (two.tasks, two.not_run) == (3, 1)
+        with pytest.raises(BadInput, match="no results"):
+            scores("violated")
+        assert scores("robust").row("tool").counts == {"unsound": 1}
 
     def test_agreement_is_not_flagged(self) -> None:
         row = self.repeats(*[("violated", "answered")] * 3).row("tool")
@@ -263,7 +296,7 @@ def test_the_ranking_is_by_per_cent_of_the_best_and_shares_places() -> None:
 
 
 def test_results_about_other_files_are_refused() -> None:
-    with pytest.raises(BadInput, match="score it against the benchmark that was run"):
+    with pytest.raises(BadInput, match=r"truth/meap-0-robust\.json; score it against"):
         scored(result("meap-0-robust", "robust", onnx_sha256="0" * 64))
     with pytest.raises(BadInput, match="no results"):
         scored()
@@ -355,7 +388,7 @@ class TestExports:
         assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 4
         for line in text.splitlines():
             if line.endswith(r"\\") and "evil" in line:
-                assert line.count("&") in (5, 14)
+                assert line.count("&") in (5, 15)
 
 
 def test_many_results_take_little_memory() -> None:

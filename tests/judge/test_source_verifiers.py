@@ -126,15 +126,23 @@ def test_every_package_is_pinned_once(name: str) -> None:
     assert len(set(names)) == len(names)
 
 
-def test_the_version_is_what_the_source_declares_and_its_commit(tmp_path: Path) -> None:
-    assert version_of(tmp_path, "pyproject.toml") == "version not known"
+def test_the_version_is_what_the_source_declares_its_commit_and_its_files(tmp_path: Path) -> None:
+    def version() -> str:
+        return version_of(tmp_path, "pyproject.toml")
+
+    assert version() == "version not known"
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1.0.1"\n')
-    assert version_of(tmp_path, "pyproject.toml") == "1.0.1"
+    assert re.fullmatch(r"1\.0\.1, files [0-9a-f]{12}", version())
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text(COMMIT + "\n")
-    assert version_of(tmp_path, "pyproject.toml") == "1.0.1, commit 0123456789ab"
+    clean = version()
+    assert re.fullmatch(r"1\.0\.1, commit 0123456789ab, files [0-9a-f]{12}", clean)
+    (tmp_path / "solver.py").write_text("print('unsat')\n")
+    edited = version()
+    assert edited.startswith("1.0.1, commit 0123456789ab, files ")
+    assert edited != clean
     (tmp_path / "pyproject.toml").write_bytes(b"\xff")
-    assert version_of(tmp_path, "pyproject.toml") == "commit 0123456789ab"
+    assert version().startswith("commit 0123456789ab, files ")
 
 
 def test_the_modules_beside_the_packages_of_abcrown_give_what_it_imports(tmp_path: Path) -> None:

@@ -68,6 +68,9 @@ def test_a_changed_tool_has_another_version(
         ("tool {onnx} {vnnlib}", "lacks {result}"),
         ("tool {onnx} {result}", "lacks {vnnlib}"),
         ("tool {onnx} {vnnlib} {result} {seconds}", "{seconds} is not a place"),
+        ("tool {onnx} {vnnlib} {result} {TIMEOUT}", "{TIMEOUT} is not a place"),
+        ("tool {onnx} {vnnlib} {result} --t={Timeout}", "{Timeout} is not a place"),
+        ("tool {onnx} {vnnlib} {result} {}", "{} is not a place"),
         ("tool '{onnx} {vnnlib} {result}", "quotes"),
     ],
 )
@@ -75,6 +78,26 @@ def test_a_wrong_command_is_one_sentence(template: str, word: str) -> None:
     with pytest.raises(BadInput, match=r"^--verifier-command ") as caught:
         command_verifier(template)
     assert word in str(caught.value)
+
+
+def test_other_braces_are_left_alone(tmp_path: Path) -> None:
+    options = ['{"a": 1}', "{1}", "${HOME}", "{ }", "{-x}"]
+    template = " ".join(f"'{option}'" for option in options)
+    verifier = command_verifier(f"{sys.executable} {template} {{onnx}} {{vnnlib}} {{result}}")
+    question = Question("q", tmp_path / "q.onnx", tmp_path / "q.vnnlib", 20.0)
+    assert list(verifier.invoke(question, tmp_path).command[1:-3]) == options
+
+
+def test_a_program_that_cannot_be_executed_is_said_to_be_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tool").write_text("#!/bin/sh\n")
+    with pytest.raises(BadInput, match=r"\./tool is there but cannot be executed.*chmod \+x"):
+        command_verifier("./tool {onnx} {vnnlib} {result}")
+    with pytest.raises(BadInput, match=r"\./ is a folder"):
+        command_verifier("./ {onnx} {vnnlib} {result}")
+    assert command_verifier("./none {onnx} {vnnlib} {result}").version() is None
 
 
 def test_a_program_that_is_not_there_is_not_installed() -> None:
@@ -120,9 +143,10 @@ def test_scripts_that_end_all_processes_of_a_name_end_nothing(tmp_path: Path) ->
         bystander.wait()
 
 
-def test_the_version_of_a_checkout_is_its_commit(tmp_path: Path) -> None:
+def test_the_version_of_a_checkout_is_its_commit_and_its_files(tmp_path: Path) -> None:
     folder = folder_tool(tmp_path / "tool", "true", RUN)
-    assert str(folder_verifier(folder).version()).startswith("scripts ")
+    files = str(folder_verifier(folder).version())
+    assert files.startswith("files ")
     for command in (
         ["git", "init", "-q"],
         ["git", "add", "."],
@@ -132,7 +156,29 @@ def test_the_version_of_a_checkout_is_its_commit(tmp_path: Path) -> None:
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True
     ).stdout
-    assert folder_verifier(folder).version() == f"commit {head[:12]}"
+    clean = folder_verifier(folder).version()
+    assert clean == f"commit {head[:12]}, {files}"
+    with (folder / "run_instance.sh").open("a") as script:
+        script.write("true\n")
+    assert str(folder_verifier(folder).version()).startswith(f"commit {head[:12]}, files ")
+    assert folder_verifier(folder).version() != clean
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [("a\nb", "a-b"), ("my tool", "my-tool"), ("\x1b[31mré.d", "31mr-.d"), ("-v", "v")],
+)
+def test_odd_names_become_plain_ones(tmp_path: Path, folder: str, name: str) -> None:
+    folder_tool(tmp_path / folder, "true", RUN)
+    assert folder_verifier(tmp_path / folder).name == name
+    (tmp_path / folder / "tool").touch(0o755)
+    assert command_verifier(f"'{tmp_path}/x/{folder}' {{onnx}} {{vnnlib}} {{result}}").name == name
+
+
+def test_a_name_with_nothing_plain_in_it_is_refused(tmp_path: Path) -> None:
+    folder_tool(tmp_path / "ä", "true", RUN)
+    with pytest.raises(BadInput, match="gives no name for the tool"):
+        folder_verifier(tmp_path / "ä")
 
 
 def test_wrong_folders_are_one_sentence(tmp_path: Path) -> None:
@@ -148,3 +194,36 @@ def test_two_tools_need_two_names() -> None:
         chosen_verifiers([], [], [command, command])
     chosen = chosen_verifiers(["milp", "milp"], [], [command, f"other={command}"])
     assert [tool.name for tool in chosen] == ["milp", "tool", "other"]
+
+
+@pytest.mark.parametrize("command", ["milp=tool", "/opt/marabou"])
+def test_a_command_may_not_pass_for_a_verifier_that_is_known(command: str) -> None:
+    with pytest.raises(BadInput, match="is the name of a verifier that Assay knows"):
+        chosen_verifiers([], [], [f"{command} {{onnx}} {{vnnlib}} {{result}}"])
+
+
+def test_a_folder_called_like_a_verifier_that_is_known_says_that_it_is_a_folder(
+    tmp_path: Path,
+) -> None:
+    folder = folder_tool(tmp_path / "nnenum", "true", RUN)
+    assert [tool.name for tool in chosen_verifiers([], [folder], [])] == ["nnenum-folder"]
+
+
+@pytest.mark.parametrize(
+    ("script", "ending", "detail"),
+    [
+        ("print('no Erf', file=sys.stderr); open(r, 'w').write('error')", "refused", "no Erf"),
+        ("print('one\\n\\x1b[31mtwo\\tx\\n \\n', file=sys.stderr); sys.exit(3)", "crashed",
+         "ended by exit code 3; stderr: [31mtwo x"),
+        ("raise ValueError('y' * 999)", "crashed", "stderr: ValueError: yyy"),
+        ("sys.exit(3)", "crashed", "ended by exit code 3"),
+    ],
+)  # fmt: skip
+def test_the_last_complaint_is_kept(tmp_path: Path, script: str, ending: str, detail: str) -> None:
+    (tmp_path / "tool.py").write_text(f"import sys\nr = sys.argv[1]\n{script}\n")
+    template = f"{sys.executable} '{tmp_path}/tool.py' {{result}} {{onnx}} {{vnnlib}}"
+    result = ask(command_verifier(template), tmp_path)
+    assert result.ending == ending
+    assert detail in result.detail
+    assert result.detail.isprintable()
+    assert len(result.detail) < 300

@@ -12,6 +12,8 @@ from assay.judge.catalogue import verifier
 from assay.judge.conformance.check import check_verifier
 from assay.judge.conformance.questions import ExamQuestion, exam
 from assay.judge.demo_liars import demo_liars
+from assay.judge.execute import Task, execute
+from assay.judge.task import Limits, Question
 from assay.judge.witness import classify
 from assay.question.network import load
 from assay.question.vnnlib import decimal, read
@@ -44,6 +46,21 @@ def test_an_honest_verifier_fails_nothing() -> None:
     assert found["robust"] == found["violated"] == found["10,000 inputs, robust"] == "passes"
 
 
+def test_an_operator_nobody_knows_is_unsupported_before_the_tool_runs(tmp_path: Path) -> None:
+    onnx, text = tmp_path / "q.onnx", tmp_path / "q.vnnlib"
+    onnx.write_bytes(EXAM["operator nobody knows"].onnx)
+    text.write_bytes(EXAM["operator nobody knows"].vnnlib)
+    task = Task(Question("q", onnx, text, 20.0), "milp", 0)
+    result = execute(task, verifier("milp"), "1", tmp_path / "task", Limits(20.0, 1024)).result
+    assert result.ending == "unsupported"
+    assert "assay.exam.Quux" in result.detail
+    assert result.command == ()
+    onnx.write_bytes(EXAM["network cut short"].onnx)
+    result = execute(task, verifier("milp"), "1", tmp_path / "cut", Limits(20.0, 1024)).result
+    assert result.ending == "refused"
+    assert "not an ONNX file" in result.detail
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("tool", ["linear", "marabou"])
 def test_so_do_the_others_of_the_audit(tool: str) -> None:
@@ -64,6 +81,20 @@ def test_crashes_and_garbage_fail_and_refusals_do_not() -> None:
     for tool, expected in ((CRASHER, "fails"), (GARBAGE, "fails"), (REFUSER, "no answer")):
         for marked in check_verifier(tool):
             assert marked.mark == (expected if marked.expected != "no verdict" else "passes")
+
+
+def test_how_a_file_that_is_no_question_ended_is_said() -> None:
+    said = {
+        tool.name: {m.reason for m in check_verifier(tool) if m.expected == "no verdict"}
+        for tool in (CRASHER, GARBAGE, REFUSER)
+    }
+    assert said["crasher"] == {"crashed: ended by exit code 3 (allowed here)"}
+    (garbage,) = said["garbage"]
+    assert garbage.startswith("garbled: ")
+    assert garbage.endswith("(allowed here)")
+    (refused,) = said["refuser"]
+    assert refused.startswith("refused: ")
+    assert "allowed" not in refused
 
 
 def test_nothing_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

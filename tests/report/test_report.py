@@ -21,11 +21,11 @@ import pytest
 from assay.errors import BadInput
 from assay.judge.results import Result
 from assay.judge.run_folder import benchmark_sha256
-from assay.judge.scored_runs import score_runs
+from assay.judge.scored_runs import open_runs, score_runs
 from assay.report.banner import banners
 from assay.report.charts import LogScale, cactus
 from assay.report.details import LOG_TAIL, details, margin_text
-from assay.report.material import gather, read_light
+from assay.report.material import gather
 from assay.report.page import write_charts, write_report
 from assay.report.png import png
 from assay.suite.folder import BenchmarkFolder
@@ -80,13 +80,16 @@ def run(path: Path, bench: Path, results: Iterable[Result], log: str = "") -> Pa
     path.mkdir()
     digest = benchmark_sha256(BenchmarkFolder.open(bench))
     plan = {"benchmark": str(bench), "benchmark_sha256": digest, "timeout_s": 20}
-    (path / "run.json").write_text(json.dumps(plan | {"memory_mb": 2048.0}))
+    verifiers: dict[str, str] = {}
     with (path / "results.jsonl").open("w") as stream:
         for item in results:
             stream.write(item.to_line())
+            verifiers[item.verifier] = item.version
             if log:
                 (path / item.log).parent.mkdir(parents=True, exist_ok=True)
                 (path / item.log).write_text(log)
+    record = plan | {"memory_mb": 2048.0, "verifiers": verifiers}
+    (path / "run.json").write_text(json.dumps(record))
     return path
 
 
@@ -274,9 +277,9 @@ def test_large_witnesses_do_not_pile_up_in_memory(tmp_path: Path) -> None:
     )
     path = run(tmp_path / "run", bench, every)
     assert (path / "results.jsonl").stat().st_size > 8_000_000
-    material = gather([path], None)
+    material, opened = gather([path], None), open_runs([path], None)
     tracemalloc.start()
-    read = list(read_light(path))
+    read = list(opened.results())
     found = details(material, 100_000)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -365,16 +368,56 @@ def test_bad_input_is_one_sentence(first: Path, bench: Path, tmp_path: Path) -> 
     for key, value in (("wall_s", "soon"), ("wall_s", float("nan")), ("detail", 3)):
         line = json.dumps(json.loads(result("a-robust", "robust").to_line()) | {key: value})
         (first / "results.jsonl").write_text(line + "\n")
-        with pytest.raises(BadInput, match="a value has the wrong type; run that task again"):
+        with pytest.raises(BadInput, match=f"results.jsonl:1: not a readable result .{key} is not"):
             write_report([first], None, target)
     (first / "results.jsonl").write_bytes(b"\xff\n")
-    with pytest.raises(BadInput, match="not UTF-8 text"):
+    with pytest.raises(BadInput, match=r"results\.jsonl:1: not a readable result"):
         write_report([first], None, target)
     (first / "results.jsonl").unlink()
     with pytest.raises(BadInput, match="cannot be read"):
         write_report([first], None, target)
     assert not target.exists()
     assert BenchmarkFolder.open(bench).entries
+
+
+def test_only_files_of_its_own_are_written_over(first: Path, tmp_path: Path) -> None:
+    target, charts = tmp_path / "r.html", tmp_path / "charts"
+    for _ in range(2):
+        write_report([first], None, target, charts=charts)
+    precious = "<!doctype html><title>Assay report: mine</title>"
+    target.write_text(precious)
+    with pytest.raises(BadInput, match="was not written by Assay; choose another name"):
+        write_report([first], None, target)
+    (charts / "scatter.svg").write_text("<svg/>")
+    (charts / "cactus.png").write_bytes(b"mine")
+    with pytest.raises(BadInput, match=r"scatter\.svg: exists and was not written by Assay"):
+        write_report([first], None, tmp_path / "other.html", charts=charts)
+    assert target.read_text() == precious
+    assert (charts / "scatter.svg").read_text() == "<svg/>"
+    (charts / "scatter.svg").unlink()
+    (charts / "cactus.svg").write_text("<svg/>")
+    with pytest.raises(BadInput, match="cactus"):
+        write_charts([first], None, charts, with_png=True)
+    assert (charts / "cactus.png").read_bytes() == b"mine"
+    assert not (tmp_path / "other.html").exists()
+
+
+def test_an_incomplete_run_is_told(first: Path, tmp_path: Path) -> None:
+    file = first / "results.jsonl"
+    file.write_text(file.read_text().splitlines(keepends=True)[0])
+    report = write_report([first], None, tmp_path / "r.html")
+    assert report.incomplete.startswith("9 of 10 tasks were not run; run the same `assay run`")
+    page = Page(report.path)
+    assert report.incomplete in page.text
+    assert page.data["words"]["verifier"] == ["good", "liar"]
+    shown = {b.verifier: (b.solved, b.instances) for b in banners(gather([first], None))}
+    assert shown == {"good": (1, 4), "liar": (0, 4)}
+
+
+def test_verifiers_that_nobody_asked_about_stay_out(first: Path, tmp_path: Path) -> None:
+    report = write_report([first], None, tmp_path / "r.html", only={"good"})
+    assert (report.tasks, report.unsound, report.incomplete) == (5, 0, "")
+    assert "liar" not in report.path.read_text()
 
 
 def test_a_torn_last_line_is_left_out(first: Path, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.task_limits import a_limit, warn_of_load
+
 if TYPE_CHECKING:
     from assay.audit import Audit
     from assay.judge.verifier import Verifier
@@ -35,8 +37,8 @@ def audit(
             help="A command with {onnx} {vnnlib} {timeout} {result}; NAME=command names it.",
         ),
     ] = None,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds a task.")] = 20.0,
-    memory: Annotated[float, typer.Option(min=0.1, help="GiB a task.")] = 4.0,
+    timeout: Annotated[float, typer.Option(callback=a_limit, help="Seconds a task.")] = 20.0,
+    memory: Annotated[float, typer.Option(callback=a_limit, help="GiB a task.")] = 4.0,
     jobs: Annotated[int, typer.Option(min=0, help="Tasks at once; 0 means one a core.")] = 0,
     seed: Annotated[int | None, typer.Option(help="Base seed instead of the suite's own.")] = None,
     demo_liars: Annotated[
@@ -48,7 +50,8 @@ def audit(
 
     With no verifier named it uses the built-in ones and Marabou. Exit 1 if one is unsound: it
     says robust where a counterexample exists. An audit that is stopped goes on where it was
-    when the same command is given again.
+    when the same command is given again. Verifiers of an earlier audit in the same folder that
+    are not named now are not judged.
 
     Examples:
 
@@ -68,11 +71,18 @@ def audit(
     tools = _tools(verifier or [], verifier_dir or [], verifier_command or [], demo_liars)
     loaded = load_suite(suite)
     settings = Settings(timeout_s=timeout, memory_mb=memory * 1024, jobs=jobs or available_cores())
+    warn_of_load(tools, settings)
     try:
         done = audit_all(loaded, tools, output, settings, shown_progress, shown_run, seed=seed)
     except KeyboardInterrupt:
         print("assay: stopped; run the same command again to continue", file=sys.stderr)
         raise typer.Exit(130) from None
+    if done.left_out:
+        print(
+            f"assay: {done.run} holds results of {', '.join(done.left_out)} too; they are left "
+            "out, for this command does not name them",
+            file=sys.stderr,
+        )
     _show(done, as_json)
     if done.scores.unsound:
         raise typer.Exit(1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from typing import Annotated
 
@@ -25,6 +24,15 @@ from assay.cli import (
     verifiers,
 )
 from assay.cli import run as run_command
+from assay.cli.process_signals import (
+    READER_GONE_EXIT,
+    STOPPED_EXIT,
+    ReaderGone,
+    discard_output,
+    heed_readers,
+    stop_on_signals,
+    stop_undisturbed,
+)
 from assay.errors import AssayError, CannotCertify
 
 app = typer.Typer(
@@ -79,29 +87,51 @@ def _options(
 
 def run() -> None:
     """Entry point: exit 0 fine, 1 a check or a proof failed, 2 bad input, 3 our fault."""
-    # End of SIGPIPE like any filter when the reader has gone; workers see to their own pipes.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    heed_readers()
+    stop_on_signals()
+    try:
+        code = _run_command()
+        sys.stdout.flush()
+    except ReaderGone:
+        discard_output()
+        code = READER_GONE_EXIT
+    if code == STOPPED_EXIT:
+        stop_undisturbed()
+    raise SystemExit(code)
+
+
+def _run_command() -> int:
     try:
         app()
+    except SystemExit as end:
+        # Typer takes any broken pipe for a reader of ours that left, and says nothing.
+        if isinstance(end.__context__, BrokenPipeError):
+            return _internal_error(end.__context__)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except AssayError as error:
-        _fail(str(error), 1 if isinstance(error, CannotCertify) else 2)
+        return _fail(str(error), 1 if isinstance(error, CannotCertify) else 2)
     except KeyboardInterrupt:
-        _fail("interrupted", 130)
+        return _fail("interrupted", STOPPED_EXIT)
     except Exception as error:
-        if os.environ.get("ASSAY_DEBUG") == "1":
-            raise
-        kind = type(error).__name__
-        detail = str(error).strip().splitlines()[-1:] or [""]
-        _fail(
-            f"internal error ({kind}: {detail[0]}); please report it with the output of the same "
-            "command under ASSAY_DEBUG=1",
-            3,
-        )
+        return _internal_error(error)
+    return 0
 
 
-def _fail(message: str, code: int) -> None:
+def _internal_error(error: Exception) -> int:
+    if os.environ.get("ASSAY_DEBUG") == "1":
+        raise error
+    kind = type(error).__name__
+    detail = str(error).strip().splitlines()[-1:] or [""]
+    return _fail(
+        f"internal error ({kind}: {detail[0]}); please report it with the output of the same "
+        "command under ASSAY_DEBUG=1",
+        3,
+    )
+
+
+def _fail(message: str, code: int) -> int:
     print("assay:", " ".join(message.split()), file=sys.stderr)
-    raise SystemExit(code)
+    return code
 
 
 if __name__ == "__main__":

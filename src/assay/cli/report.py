@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,6 +52,8 @@ def report(
     written = write_report(
         runs, benchmark, output, year=year, charts=charts, pair=pair, with_png=png
     )
+    if written.incomplete:
+        print(f"assay: {written.incomplete}", file=sys.stderr)
     if as_json:
         print_json(
             {
@@ -58,6 +61,7 @@ def report(
                 "charts": [str(path) for path in written.charts],
                 "tasks": written.tasks,
                 "unsound": written.unsound,
+                "incomplete": written.incomplete or None,
             }
         )
         return

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.task_limits import a_limit, warn_of_load
 from assay.errors import BadInput
 
 if TYPE_CHECKING:
     from assay.judge.results import Result
-    from assay.judge.runner import Settings
     from assay.judge.verifier import Verifier
 
 
@@ -43,12 +43,14 @@ def run(
         typer.Option(metavar="NAME=VALUE", help="For the tools' processes; may be repeated."),
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(min=0.1, help="Seconds a task; default: instances.csv.")
+        float | None,
+        typer.Option(callback=a_limit, help="Seconds a task; default: instances.csv."),
     ] = None,
     cpu_time: Annotated[
-        float | None, typer.Option(min=0.1, help="CPU seconds a task; default: no limit.")
+        float | None,
+        typer.Option(callback=a_limit, help="CPU seconds a task; default: no limit."),
     ] = None,
-    memory: Annotated[float, typer.Option(min=0.1, help="GiB a task.")] = 4.0,
+    memory: Annotated[float, typer.Option(callback=a_limit, help="GiB a task.")] = 4.0,
     jobs: Annotated[int, typer.Option(min=1, help="Tasks at once on this machine.")] = 1,
     dask: Annotated[
         str | None,
@@ -84,7 +86,7 @@ def run(
     benchmark = BenchmarkFolder.open(folder)
     settings = Settings(timeout, memory * 1024, repeat, seed, jobs, cpu_time)
     if dask is None:
-        _warn(chosen, settings)
+        warn_of_load(chosen, settings)
     try:
         with chosen_engine(jobs, dask) as engine, shown_run() as watcher:
             results = run_all(benchmark, chosen, settings, output, watcher, engine)
@@ -111,28 +113,6 @@ def _verifiers(
             "--verifier-command"
         )
     return [with_environment(tool, variables) for tool in chosen]
-
-
-def _warn(chosen: Sequence[Verifier], settings: Settings) -> None:
-    """Say where the settings ask for more than this machine has."""
-    from assay.judge.host import memory_mb
-    from assay.suite.workers import available_cores
-
-    threads = settings.jobs * max(v.threads for v in chosen)
-    if threads > available_cores():
-        print(
-            f"assay: {threads} threads on {available_cores()} cores: times will suffer; "
-            "lower --jobs",
-            file=sys.stderr,
-        )
-    share = memory_mb() / settings.jobs
-    if settings.memory_mb > share:
-        print(
-            f"assay: {settings.memory_mb / 1024:.1f} GiB for each of {settings.jobs} tasks at once "
-            f"on a machine with {memory_mb() / 1024:.1f}: tools may be killed early; lower "
-            "--memory or --jobs",
-            file=sys.stderr,
-        )
 
 
 def _show(output: Path, results: Sequence[Result], as_json: bool) -> None:

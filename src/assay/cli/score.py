@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,6 +31,9 @@ def score(
 ) -> None:
     """Score runs against the truth; exit 1 if a verifier says robust where a witness exists.
 
+    Every question of the benchmark counts for every verifier of the runs: what was not run is
+    unsolved, and is told. Runs that are scored together have the same limits.
+
     Examples:
 
       assay score runs/first
@@ -42,6 +46,8 @@ def score(
 
     if rules not in ("2024", "2026"):
         raise BadInput(f"--rules {rules} is not known; give 2024 or 2026")
+    if as_csv + as_latex + as_json > 1:
+        raise BadInput("--json, --csv and --latex are three forms of one output; give one of them")
     scores = _scores(runs or [], benchmark, results, rules)
     if as_json:
         print_json(to_document(scores))
@@ -51,12 +57,14 @@ def score(
         print_line(to_latex(scores).rstrip())
     else:
         show_scores(scores)
+    if scores.incomplete:
+        print(f"assay: {scores.incomplete}", file=sys.stderr)
     if scores.unsound:
         raise typer.Exit(1)
 
 
 def _scores(runs: list[Path], benchmark: Path | None, results: Path | None, rules: str) -> Scores:
-    from assay.judge.scored_runs import score_results, score_runs
+    from assay.judge.scored_runs import score_published, score_runs
     from assay.judge.vnncomp_results import read_vnncomp_results
     from assay.suite.folder import BenchmarkFolder
 
@@ -69,4 +77,4 @@ def _scores(runs: list[Path], benchmark: Path | None, results: Path | None, rule
         raise BadInput("--results goes with --benchmark and without runs; give both")
     folder = BenchmarkFolder.open(benchmark)
     imported = read_vnncomp_results(results, folder)
-    return score_results(imported.results, folder, year)  # type: ignore[arg-type]
+    return score_published(imported.results, folder, year, results)  # type: ignore[arg-type]

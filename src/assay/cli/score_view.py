@@ -22,6 +22,8 @@ _LEVEL = 0.05
 def show_scores(scores: Scores) -> None:
     for group in scores.groups:
         _show_rows(group, [row for row in scores.rows if row.group == group])
+    if scores.incomplete:
+        print_line(f"Incomplete: {scores.incomplete}. What is missing counts as unsolved.")
     if "no truth" in scores.groups:
         print_line("Without a truth answers are compared with each other; soundness is not scored.")
     first = scores.groups[0]
@@ -49,6 +51,7 @@ def _show_rows(group: Group, rows: Sequence[Row]) -> None:
         name: [sum(row.count(outcome) for outcome in outcomes) for row in totals]
         for name, outcomes in COLUMNS
     }
+    counted["not run"] = [row.not_run for row in totals]
     # Columns without a number other than zero are left out, but for the first four.
     shown = [name for name, numbers in counted.items() if name in _ALWAYS or any(numbers)]
     cells = [
@@ -70,8 +73,8 @@ def _show_rows(group: Group, rows: Sequence[Row]) -> None:
 
 
 def _solved(row: Row) -> str:
-    wrong = [(row.count(outcome), outcome) for outcome in _WRONG]
-    return ", ".join([f"{row.solved}/{row.instances}", *(f"{n} {o}" for n, o in wrong if n)])
+    more = [*((row.count(outcome), outcome) for outcome in _WRONG), (row.not_run, "not run")]
+    return ", ".join([f"{row.solved}/{row.instances}", *(f"{n} {what}" for n, what in more if n)])
 
 
 def _sums(benchmarks: Sequence[object]) -> list[int]:

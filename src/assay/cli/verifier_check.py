@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.task_limits import a_limit
 from assay.errors import BadInput
 
 
@@ -24,14 +25,15 @@ def check(
             metavar="TEXT", help="A command with {onnx} {vnnlib} {timeout} {result} instead."
         ),
     ] = None,
-    memory: Annotated[float, typer.Option(min=0.1, help="GiB a task.")] = 4.0,
+    memory: Annotated[float, typer.Option(callback=a_limit, help="GiB a task.")] = 4.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Put a verifier through a short exam; exit 1 if it fails a question.
 
     It asks robust and violated questions, disjunctions, conjunctions, several boxes, 10,000
     inputs, a hard question with few seconds, and files that are no questions. Having no answer
-    is allowed; a wrong one, a crash or an unreadable result is not.
+    is allowed; a wrong one, a crash or an unreadable result is not, save that a file which is no
+    question may end in any way but a verdict.
 
     Examples:
 

@@ -11,11 +11,13 @@ from pathlib import Path
 from assay.errors import BadInput
 from assay.judge.answers import read_vnncomp
 from assay.judge.task import Invocation, Question
+from assay.judge.tool_names import safe_name
 from assay.judge.verifier import Verifier
 
 _NEEDED = ("onnx", "vnnlib", "result")
 _PLACES = (*_NEEDED, "timeout")
-_PLACE = re.compile(r"\{([a-z_]+)\}")
+# Anything that looks like one, lest a misspelt one pass for text; ${NAME} is the shell's.
+_PLACE = re.compile(r"(?<!\$)\{((?:[A-Za-z_][A-Za-z0-9_]*)?)\}")
 _NAMED = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*)=(?=\S)")
 _RESULT = "result.txt"
 
@@ -29,7 +31,7 @@ def command_verifier(text: str) -> Verifier:
     named = _NAMED.match(text.strip())
     template = text.strip()[named.end() if named else 0 :]
     words = _words(template)
-    name = named.group(1) if named else Path(words[0]).name
+    name = named.group(1) if named else safe_name(Path(words[0]).name, words[0])
     fixed = [words[0], *(_absolute(word) for word in words[1:])]
 
     def version() -> str | None:
@@ -52,7 +54,11 @@ def command_verifier(text: str) -> Verifier:
     return Verifier(
         name=name,
         summary=f"the command {template}",
-        install_hint=f"put the program {words[0]!r} on the PATH",
+        install_hint=(
+            f"see that there is a program {words[0]!r}"
+            if "/" in words[0]
+            else f"put the program {words[0]!r} on the PATH"
+        ),
         operators=None,
         version=version,
         invoke=invoke,
@@ -77,6 +83,14 @@ def _words(template: str) -> list[str]:
     if missing:
         raise BadInput(
             f"--verifier-command {template!r}: lacks {{{missing[0]}}}; write where the tool gets it"
+        )
+    program = Path(words[0])
+    if "/" in words[0] and program.exists() and shutil.which(words[0]) is None:
+        raise BadInput(
+            f"--verifier-command {template!r}: {words[0]} is a folder; name the program in it"
+            if program.is_dir()
+            else f"--verifier-command {template!r}: {words[0]} is there but cannot be executed; "
+            f"run: chmod +x {words[0]}"
         )
     return words
 

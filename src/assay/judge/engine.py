@@ -7,7 +7,6 @@ lasts: results belong to the runner. Closing its iterator ends every tool that s
 from __future__ import annotations
 
 import shutil
-import tempfile
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -22,6 +21,7 @@ from assay.judge.cores import lent_cores
 from assay.judge.execute import Executed, Task, execute
 from assay.judge.run_progress import RunWatcher
 from assay.judge.task import Limits
+from assay.judge.task_folders import task_folders
 from assay.judge.verifier import Verifier
 
 
@@ -83,8 +83,13 @@ class LocalEngine:
         """The verifiers here are the ones that run."""
 
     def executed(self, jobs: Sequence[Job], watcher: RunWatcher) -> Generator[Executed, None, None]:
+        with task_folders() as base:
+            yield from self._executed_in(base, jobs, watcher)
+
+    def _executed_in(
+        self, base: Path, jobs: Sequence[Job], watcher: RunWatcher
+    ) -> Generator[Executed, None, None]:
         stop = threading.Event()
-        base = Path(tempfile.mkdtemp(prefix="assay-run-"))
         pool = ThreadPoolExecutor(self._jobs)
         waiting = iter(enumerate(jobs))
         running: dict[Future[Executed], Job] = {}
@@ -107,7 +112,6 @@ class LocalEngine:
         finally:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
-            shutil.rmtree(base, ignore_errors=True)
 
 
 def carry_out(job: Job, folder: Path, stop: threading.Event) -> Executed:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from assay.errors import BadInput, Unsupported
 from assay.judge.answers import says_timeout
+from assay.judge.operators_used import operators_used
 from assay.judge.results import Result
 from assay.judge.sandbox import Outcome, run_sandboxed
 from assay.judge.task import Answer, Ending, Limits, Question
 from assay.judge.verifier import Garbled, Refused, Verifier
 from assay.judge.witness import classify_files
-from assay.question.network import load_file
 from assay.truth.instance import sha256
 
 _LIMITS: dict[str, tuple[Ending, str]] = {
@@ -26,6 +26,7 @@ _LIMITS: dict[str, tuple[Ending, str]] = {
     "processes": ("crashed", "the limit on processes"),
 }
 _LOG_BYTES = 64 * 1024
+_LINE_CHARS = 200
 
 
 @dataclass(frozen=True)
@@ -94,10 +95,7 @@ def _missing_operators(question: Question, verifier: Verifier) -> str | None:
 # A question is asked once a verifier and repeat; large networks take seconds to read and hash.
 @lru_cache(maxsize=4096)
 def _operators(onnx: Path, _changed_ns: int) -> frozenset[str]:
-    try:
-        return frozenset(load_file(onnx).operators)
-    except (BadInput, Unsupported):
-        return frozenset()  # a malformed file is the tool's to refuse
+    return operators_used(onnx)
 
 
 @lru_cache(maxsize=4096)
@@ -110,10 +108,12 @@ def _read(outcome: Outcome, verifier: Verifier) -> _Reading:
     text = None if outcome.result is None else outcome.result.decode("utf-8", "replace")
     if outcome.reason in _LIMITS:
         ending, what = _LIMITS[outcome.reason]
-        return _Reading(ending, _early_answer(outcome, verifier, text), f"met {what}")
+        answer = _early_answer(outcome, verifier, text)
+        return _Reading(ending, answer, _joined(f"met {what}", outcome.result_problem))
     if outcome.reason == "signalled" or outcome.exit_code:
         end = f"signal {outcome.signal}" if outcome.signal else f"exit code {outcome.exit_code}"
-        return _Reading("crashed", _early_answer(outcome, verifier, text), f"ended by {end}")
+        detail = _joined(f"ended by {end}", outcome.result_problem, _last_complaint(outcome))
+        return _Reading("crashed", _early_answer(outcome, verifier, text), detail)
     if text is None:
         return _Reading("garbled", None, outcome.result_problem or "it left no result file")
     if says_timeout(text):
@@ -121,9 +121,25 @@ def _read(outcome: Outcome, verifier: Verifier) -> _Reading:
     try:
         return _Reading("answered", verifier.read(text))
     except Refused as reason:
-        return _Reading("refused", None, str(reason))
+        return _Reading("refused", None, _joined(str(reason), _last_complaint(outcome)))
     except Garbled as reason:
         return _Reading("garbled", None, str(reason))
+
+
+def _joined(*clauses: str | None) -> str:
+    return "; ".join(clause for clause in clauses if clause)
+
+
+def _last_complaint(outcome: Outcome) -> str | None:
+    """The last line that the tool wrote to stderr, shortened and made harmless to print."""
+    lines = _tail(outcome.stderr).decode("utf-8", "replace").splitlines()
+    for line in reversed(lines):
+        printable = "".join(c if c.isprintable() else " " for c in line)
+        if printable.strip():
+            words = " ".join(printable.split())
+            shown = words if len(words) <= _LINE_CHARS else words[: _LINE_CHARS - 1] + "…"
+            return f"stderr: {shown}"
+    return None
 
 
 def _early_answer(outcome: Outcome, verifier: Verifier, text: str | None) -> Answer | None:
@@ -173,8 +189,9 @@ def _result(
 
 def _log(outcome: Outcome) -> bytes:
     """The ends of stdout and stderr, bounded."""
-    parts = []
-    for name, path in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
-        data = path.read_bytes()[-_LOG_BYTES:] if path is not None and path.is_file() else b""
-        parts.append(f"--- {name}\n".encode() + data + b"\n")
-    return b"".join(parts)
+    streams = (("stdout", outcome.stdout), ("stderr", outcome.stderr))
+    return b"".join(f"--- {name}\n".encode() + _tail(path) + b"\n" for name, path in streams)
+
+
+def _tail(path: Path | None) -> bytes:
+    return path.read_bytes()[-_LOG_BYTES:] if path is not None and path.is_file() else b""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from pathlib import Path
 
 from assay.errors import BadInput
 from assay.judge.answers import read_vnncomp
 from assay.judge.drivers import vnncomp_scripts
-from assay.judge.source_version import source_version
+from assay.judge.source_version import programs_version, source_version
 from assay.judge.task import Invocation, Question
+from assay.judge.tool_names import safe_name
 from assay.judge.verifier import Verifier
 
 _SCRIPTS = ("prepare_instance.sh", "run_instance.sh")
@@ -26,8 +26,8 @@ def folder_verifier(path: Path) -> Verifier:
     scripts = _scripts(folder)
 
     def version() -> str:
-        digest = hashlib.sha256(b"".join((scripts / name).read_bytes() for name in _SCRIPTS))
-        return source_version(folder) or f"scripts {digest.hexdigest()[:12]}"
+        files = programs_version(folder, [scripts / name for name in _SCRIPTS])
+        return ", ".join(part for part in (source_version(folder), files) if part)
 
     def invoke(question: Question, task_folder: Path) -> Invocation:
         files = (str(question.onnx.absolute()), str(question.vnnlib.absolute()))
@@ -47,7 +47,7 @@ def folder_verifier(path: Path) -> Verifier:
         )
 
     return Verifier(
-        name=folder.name,
+        name=safe_name(folder.name, str(path)),
         summary=f"the VNN-COMP scripts in {scripts}",
         install_hint=f"run install_tool.sh v1 in {scripts}",
         operators=None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import assay
@@ -11,7 +12,13 @@ from assay.judge.task import Invocation, Question
 from assay.judge.verifier import Verifier
 
 
-def own_verifier(name: str, summary: str, operators: frozenset[str] | None) -> Verifier:
+def own_verifier(
+    name: str, summary: str, operators: frozenset[str] | None, *, needs_torch: bool = False
+) -> Verifier:
+    def version() -> str | None:
+        missing = needs_torch and find_spec("torch") is None
+        return None if missing else assay.__version__
+
     def invoke(question: Question, folder: Path) -> Invocation:
         result = "result.txt"
         files = (str(question.onnx.absolute()), str(question.vnnlib.absolute()))
@@ -38,9 +45,9 @@ def own_verifier(name: str, summary: str, operators: frozenset[str] | None) -> V
     return Verifier(
         name=name,
         summary=summary,
-        install_hint="built in",
+        install_hint="pip install 'assay-robustness[torch]'" if needs_torch else "built in",
         operators=operators,
-        version=lambda: assay.__version__,
+        version=version,
         invoke=invoke,
         read=read_vnncomp,
     )

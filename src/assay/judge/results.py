@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -12,7 +13,10 @@ from typing import Any, get_args
 from assay.errors import BadInput
 from assay.judge.task import Ending, Verdict, WitnessClass
 
-_REMEDY = "remove the line, and the same `assay run` does its task again"
+LONGEST_LINE = 64 * 1024 * 1024
+REMEDY = "remove the line, and the same `assay run` does its task again"
+_TEXTS = ("instance", "verifier", "version", "onnx_sha256", "vnnlib_sha256", "log", "detail")
+_MEASURED = ("wall_s", "cpu_s", "memory_mb")
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,34 @@ class Result:
         return json.dumps(asdict(self), separators=(",", ":")) + "\n"
 
 
+@dataclass(frozen=True)
+class ResultLine:
+    """A result and where it stands in its file: the number of its line, the bytes before it."""
+
+    result: Result
+    number: int
+    offset: int
+
+
 def read_results(path: Path) -> Iterator[Result]:
     """The results of a run; a torn last line (the runner was killed) is left out."""
-    with path.open("rb") as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.endswith(b"\n"):
-                return
-            yield parse_result(line, f"{path}:{number}")
+    for line in read_result_lines(path):
+        yield line.result
+
+
+def read_result_lines(path: Path) -> Iterator[ResultLine]:
+    """Like `read_results`, with the place of each."""
+    number, offset = 0, 0
+    try:
+        with path.open("rb") as stream:
+            while (line := stream.readline(LONGEST_LINE)).endswith(b"\n"):
+                number += 1
+                yield ResultLine(parse_result(line, f"{path}:{number}"), number, offset)
+                offset += len(line)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); check the run") from None
+    if len(line) == LONGEST_LINE:
+        raise BadInput(f"{path}:{number + 1}: is longer than {LONGEST_LINE} bytes; {REMEDY}")
 
 
 def parse_result(line: str | bytes, place: str) -> Result:
@@ -64,18 +89,39 @@ def parse_result(line: str | bytes, place: str) -> Result:
             raise ValueError("it is not an object with the known keys")
         for key in ("witness", "command"):
             if document.get(key) is not None:
-                document[key] = tuple(document[key])
+                document[key] = _texts(document[key], key)
         result = Result(**document)
-    except (ValueError, TypeError) as error:
-        raise BadInput(f"{place}: not a readable result ({error}); {_REMEDY}") from None
+        _refuse_wrong_values(result)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadInput(f"{place}: not a readable result ({error}); {REMEDY}") from None
     for value, allowed in (
         (result.verdict, (*get_args(Verdict), None)),
         (result.ending, get_args(Ending)),
         (result.witness_class, (*get_args(WitnessClass), None)),
     ):
         if value not in allowed:
-            raise BadInput(f"{place}: {value!r} is not a known word; {_REMEDY}")
+            raise BadInput(f"{place}: {value!r} is not a known word; {REMEDY}")
     return result
+
+
+def _texts(value: Any, key: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"{key} is not a list of texts")
+    return tuple(value)
+
+
+def _refuse_wrong_values(result: Result) -> None:
+    for name in _TEXTS:
+        if not isinstance(getattr(result, name), str):
+            raise ValueError(f"{name} is not a text")
+    for name in _MEASURED:
+        value = getattr(result, name)
+        if type(value) not in (int, float) or not 0 <= value < math.inf:
+            raise ValueError(f"{name} is not a number from 0 up")
+    if type(result.repeat) is not int or result.repeat < 0:
+        raise ValueError("repeat is not a whole number from 0 up")
+    if result.witness_check is not None and not isinstance(result.witness_check, dict):
+        raise ValueError("witness_check is not an object")
 
 
 def light(result: Result) -> Result:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from assay.errors import BadInput
+from assay.judge.bound_truths import Hashes, question_hashes
 from assay.judge.execute import Executed
 from assay.judge.results import Result, read_results
 from assay.suite.folder import BenchmarkFolder
@@ -27,16 +28,23 @@ RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"
 LOGS = "logs"
 _NEW_RUN_FILE = f"{RUN_FILE}.new"
-_SAID = {"benchmark_sha256": "benchmark (its files have other bytes)", "assay": "version of assay"}
+_OPTIONS = {
+    "timeout_s": "--timeout",
+    "memory_mb": "--memory",
+    "cpu_s": "--cpu-time",
+    "repeat": "--repeat",
+    "seed": "--seed",
+}
 
 
-def benchmark_sha256(folder: BenchmarkFolder) -> str:
+def benchmark_sha256(folder: BenchmarkFolder, hashes: Hashes | None = None) -> str:
     """A hash of the questions: names and bytes, in the order of the list."""
+    hashes = hashes or question_hashes(folder)
     digest = hashlib.sha256()
     for entry in folder.entries:
-        for path in (entry.onnx, entry.vnnlib):
+        for path, found in zip((entry.onnx, entry.vnnlib), hashes[entry.name], strict=True):
             digest.update(f"{entry.name}\0{path.name}\0".encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
+            digest.update(bytes.fromhex(found))
     return digest.hexdigest()
 
 
@@ -118,6 +126,25 @@ def open_run(
         yield RunFolder(path, stream, document, list(read_results(path / RESULTS_FILE)))
 
 
+def refuse_other_run(path: Path, plan: Mapping[str, Any], versions: Mapping[str, str]) -> None:
+    """Raise BadInput where a run with this plan, or the part of it given, could not go on."""
+    if path.exists():
+        with _disk_trouble_told(path):
+            _document(path, plan, versions)
+
+
+def said_setting(key: str, value: Any) -> str:
+    """A setting of a plan in words."""
+    number = isinstance(value, (int, float))
+    if key == "timeout_s":
+        return f"timeout {value:g} s" if number else "the timeouts of instances.csv"
+    if key == "memory_mb" and number:
+        return f"memory {value / 1024:g} GiB"
+    if key == "cpu_s":
+        return f"CPU time {value:g} s" if number else "no limit on CPU time"
+    return f"{key.replace('_', ' ')} {value}"
+
+
 def read_plan(path: Path) -> dict[str, Any]:
     try:
         plan = json.loads((path / RUN_FILE).read_text(encoding="utf-8"))
@@ -136,8 +163,7 @@ def _document(path: Path, plan: Mapping[str, Any], versions: Mapping[str, str]) 
     found = read_plan(path)
     for key, value in plan.items():
         if found.get(key) != value:
-            what = _SAID.get(key, key.replace("_", " "))
-            raise BadInput(f"{path}: belongs to a run with another {what}; choose a new folder")
+            raise BadInput(f"{path}: {_difference(key, found.get(key), value)}")
     known = found.get("verifiers")
     if not isinstance(known, dict) or not isinstance(found.get("sessions"), list):
         raise BadInput(f"{path / RUN_FILE}: is damaged; choose a new folder")
@@ -148,6 +174,17 @@ def _document(path: Path, plan: Mapping[str, Any], versions: Mapping[str, str]) 
                 "choose a new folder"
             )
     return {**found, "verifiers": {**known, **versions}}
+
+
+def _difference(key: str, before: Any, now: Any) -> str:
+    if key == "benchmark_sha256":
+        return (
+            "belongs to a run with another benchmark (its files have other bytes); choose a new "
+            "folder"
+        )
+    option = _OPTIONS.get(key)
+    remedy = f"give the same {option}, or choose a new folder" if option else "choose a new folder"
+    return f"was run with {said_setting(key, before)}, now with {said_setting(key, now)}; {remedy}"
 
 
 def _refuse_something_else(path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import assay
 from assay.errors import BadInput
+from assay.judge.bound_truths import bound_truths, question_hashes
 from assay.judge.engine import Engine, Job, LocalEngine
 from assay.judge.execute import Task
 from assay.judge.host import this_host
@@ -47,9 +48,12 @@ def run(
     """Run what is not yet done, and return all results of the run."""
     heard = hearing(watcher)
     engine = engine or LocalEngine(settings.jobs)
-    versions = {verifier.name: _version(verifier) for verifier in verifiers}
+    versions = installed_versions(verifiers)
     engine.check(verifiers, versions)
-    with open_run(target, benchmark.path, _plan(benchmark, settings), versions) as folder:
+    hashes = question_hashes(benchmark)
+    plan = {**settled_plan(settings), "benchmark_sha256": benchmark_sha256(benchmark, hashes)}
+    bound_truths(benchmark, hashes)  # a truth about other bytes is told before hours of work
+    with open_run(target, benchmark.path, plan, versions) as folder:
         done = folder.done
         jobs = _jobs(benchmark, verifiers, versions, settings)
         jobs = [job for job in jobs if job.task.key not in done]
@@ -63,6 +67,11 @@ def run(
         return folder.finished
 
 
+def installed_versions(verifiers: Sequence[Verifier]) -> dict[str, str]:
+    """The version of each; BadInput names the first that is not here, and how to get it."""
+    return {verifier.name: _version(verifier) for verifier in verifiers}
+
+
 def _version(verifier: Verifier) -> str:
     found = verifier.version()
     if found is None:
@@ -72,16 +81,14 @@ def _version(verifier: Verifier) -> str:
     return found
 
 
-def _plan(benchmark: BenchmarkFolder, settings: Settings) -> dict[str, Any]:
-    """What must stay the same for a run to go on; more verifiers and other jobs may join."""
+def settled_plan(settings: Settings) -> dict[str, Any]:
+    """What must stay the same, besides the benchmark, for a run to go on.
+
+    More verifiers and other jobs may join.
+    """
     kept = asdict(settings)
     del kept["jobs"]
-    return {
-        "schema": 2,
-        "benchmark_sha256": benchmark_sha256(benchmark),
-        "assay": assay.__version__,
-        **kept,
-    }
+    return {"schema": 2, "assay": assay.__version__, **kept}
 
 
 def _session(engine: Engine) -> dict[str, Any]:

@@ -10,8 +10,10 @@ What is guaranteed, as root or as an ordinary user, with or without control grou
   is over only when the kernel says that no descendant is left. The end of the main process ends
   the rest at once. At the wall or CPU limit the tree gets SIGTERM and, after `GRACE_S`, SIGKILL;
   at any other limit SIGKILL at once.
-- The tree also ends when the caller dies, even by SIGKILL, and when the task kills or freezes its
-  supervisor: then the caller finds what is left by a mark in the environment and kills it.
+- The tree also ends when the caller dies, even by SIGKILL, and when the task kills its supervisor:
+  above that stands a guardian (`guardian.py`), which gets all descendants and kills them. A
+  supervisor that the task stops is woken at once. Should the task kill the guardian, the supervisor
+  ends it.
 - stdin is empty, the environment is a short list of names plus what the invocation asks for, and
   TMPDIR lies in the folder. stdout and stderr are kept in the folder up to the output limit.
 - The result is read as it stood when the task ended or met its limit, never later. No symbolic
@@ -32,8 +34,11 @@ processes, not threads.
 
 What is not: this is no defence against a determined attacker. The task runs as the same user, so
 it can write wherever that user can, use the network, read other processes and kill the caller;
-the folder's total size is not limited. A process that has become another user cannot be killed by
-an ordinary one; it is named in `Outcome.left_running`, as is one stuck in the kernel.
+the folder's total size is not limited. One that kills its supervisor and its guardian in the same
+moment is found only by its control group, a mark in the environment or its working folder: without
+control groups, a child that has rid itself of both goes on. A process that has become another user
+cannot be killed by an ordinary one; it is named in `Outcome.left_running`, as is one stuck in the
+kernel.
 """
 
 from __future__ import annotations
@@ -55,15 +60,18 @@ from typing import IO, Any, Literal
 import assay
 from assay.errors import AssayError, BadInput
 from assay.judge.bounded_output import STDERR_NAME, STDOUT_NAME
+from assay.judge.process_tree import read_process
 from assay.judge.result_file import is_plain_relative_path
-from assay.judge.stragglers import kill_stragglers
+from assay.judge.stragglers import Traces, kill_stragglers
 from assay.judge.supervisor import SIZE_BYTES
 from assay.judge.task import Invocation, Limits
 
 Reason = Literal["exited", "signalled", "wall", "cpu", "memory", "output", "processes"]
 
 GRACE_S = 0.5
-RESCUE_S = 30.0  # a supervisor that is this late has been stopped or is stuck
+# A supervisor that is this late is stuck; it may take most of that to end a tree that resists.
+RESCUE_S = 15.0
+LAST_WORDS_S = 5.0
 TASK_MARK = "ASSAY_TASK"
 KEPT_NAMES = frozenset(
     {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ"}
@@ -138,13 +146,16 @@ def run_sandboxed(
         "output_mb": limits.output_mb,
         "processes": limits.processes,
         "grace_s": GRACE_S,
+        "rescue_s": RESCUE_S,
         "use_cgroups": use_cgroups,
     }
     started = time.monotonic()
-    answer = _supervise(order, token, stop, started + limits.wall_s + GRACE_S + RESCUE_S)
+    # The guardian gives the supervisor up first; this is for the guardian itself.
+    answer = _supervise(order, folder, stop, started + limits.wall_s + GRACE_S + 2 * RESCUE_S)
     if stop is not None and stop.is_set():
         raise Stopped(f"{folder}: the task was stopped before it ended")
-    if answer is None:
+    # A supervisor whose guardian was killed says that it was stopped, though not by us.
+    if answer is None or answer[0].get("reason") == "stopped":
         return _outcome_without_supervisor(time.monotonic() - started, limits)
     report, result = answer
     if "error" in report:
@@ -174,7 +185,7 @@ def _environment(asked: Mapping[str, str], folder: Path, token: str) -> dict[str
 
 
 def _supervise(
-    order: dict[str, Any], token: str, stop: threading.Event | None, give_up: float
+    order: dict[str, Any], folder: Path, stop: threading.Event | None, give_up: float
 ) -> tuple[dict[str, Any], bytes] | None:
     """The supervisor's report and the result's bytes; None when it died or hung."""
     # -I and -S leave out the user's settings and site-packages: that is most of the start-up.
@@ -186,48 +197,65 @@ def _supervise(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
-        env=kept,
+        env={**kept, TASK_MARK: order["token"]},
         cwd="/",
         bufsize=0,
-    ) as supervisor:
-        assert supervisor.stdin is not None
+    ) as guardian:
+        assert guardian.stdin is not None
+        itself = read_process(guardian.pid)
         try:
             text = marshal.dumps(order)
-            _tell(supervisor.stdin, len(text).to_bytes(SIZE_BYTES, "little") + text)
-            answer = _parse(_collect(supervisor, stop, give_up))
+            _tell(guardian.stdin, len(text).to_bytes(SIZE_BYTES, "little") + text)
+            answer = _parse(_collect(guardian, stop, give_up))
             finished = answer is not None
         finally:
             # Also on Ctrl-C: the supervisor is told to end the task, and waited for.
             if not finished:
-                _tell(supervisor.stdin, b"\n")
-                _end_supervisor(supervisor, patience_s=0.0 if time.monotonic() > give_up else 15.0)
-                kill_stragglers(f"{TASK_MARK}={token}", token)
-    if answer is None and supervisor.returncode > 0:
+                _tell(guardian.stdin, b"\n")
+                _end_guardian(guardian, patience_s=0.0 if time.monotonic() > give_up else 25.0)
+                mark = f"{TASK_MARK}={order['token']}"
+                since = 0 if itself is None else itself.started
+                kill_stragglers(Traces(mark, order["token"], folder, since))
+    if answer is None and guardian.returncode > 0:
         raise RuntimeError("the sandbox's supervisor failed; its own message is above")
     return answer
 
 
 def _collect(
-    supervisor: subprocess.Popen[bytes], stop: threading.Event | None, give_up: float
+    guardian: subprocess.Popen[bytes], stop: threading.Event | None, give_up: float
 ) -> bytes:
     """All that the supervisor writes until it ends, is told to stop, or is too late."""
-    assert supervisor.stdout is not None
-    descriptor = supervisor.stdout.fileno()
+    assert guardian.stdout is not None
+    descriptor = guardian.stdout.fileno()
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     pieces: list[bytes] = []
     while time.monotonic() < give_up and not (stop is not None and stop.is_set()):
-        # Asked before looking at the pipe: what it wrote last is then there to be seen.
-        ended = supervisor.poll() is not None
-        if poll.poll(0 if ended else 100):
+        # Asked before looking at the pipe: what was written last is then there to be seen.
+        ended = guardian.poll()
+        if poll.poll(0 if ended == 0 else 100):
             piece = os.read(descriptor, 1 << 20)
             if not piece:
                 break
             pieces.append(piece)
-        elif ended:
+        elif ended is None:
+            _wake(guardian)
+        elif ended < 0:
+            # Someone killed it; its supervisor needs a moment to end the task.
+            give_up = min(give_up, time.monotonic() + LAST_WORDS_S)
+        else:
             # A process forked from this one meanwhile may hold the pipe open: do not wait for it.
             break
     return b"".join(pieces)
+
+
+def _wake(guardian: subprocess.Popen[bytes]) -> None:
+    """Let it go on when someone has stopped it."""
+    try:
+        if os.waitid(os.P_PID, guardian.pid, os.WSTOPPED | os.WNOHANG) is not None:
+            guardian.send_signal(signal.SIGCONT)
+    except ChildProcessError:
+        return
 
 
 def _parse(written: bytes) -> tuple[dict[str, Any], bytes] | None:
@@ -248,12 +276,12 @@ def _tell(stream: IO[bytes], text: bytes) -> None:
         return
 
 
-def _end_supervisor(supervisor: subprocess.Popen[bytes], patience_s: float) -> None:
+def _end_guardian(guardian: subprocess.Popen[bytes], patience_s: float) -> None:
     try:
-        supervisor.wait(patience_s)
+        guardian.wait(patience_s)
     except subprocess.TimeoutExpired:
-        supervisor.kill()
-        supervisor.wait()
+        guardian.kill()
+        guardian.wait()
 
 
 def _code_root() -> Path:
@@ -287,12 +315,13 @@ def _outcome_without_supervisor(wall_s: float, limits: Limits) -> Outcome:
         reason="signalled" if wall_s <= limits.wall_s else "wall",
         exit_code=None,
         signal=signal.SIGKILL,
-        wall_s=wall_s,
+        # Beyond the limit it was we who waited.
+        wall_s=min(wall_s, limits.wall_s),
         cpu_s=0.0,
         memory_mb=0.0,
         stdout=None,
         stderr=None,
         result=None,
         result_in_time=False,
-        result_problem="the task ended the process that watched it",
+        result_problem="it killed or stopped the process that watched it, so nothing was measured",
     )

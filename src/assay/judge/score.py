@@ -10,11 +10,11 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from assay.errors import BadInput
-from assay.judge.outcome import Outcome, Settled, settle
+from assay.judge.judgement import Asked, Judged, Judgement, judge
+from assay.judge.outcome import Outcome, Settled
 from assay.judge.results import Result
 from assay.judge.score_table import (
     ALL_FAMILIES,
@@ -31,89 +31,58 @@ from assay.judge.vnncomp_score import RULES, Entry, Standing, Year, standings
 from assay.truth.record import Truth
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """One settled outcome with the group and family that it counts for."""
-
-    settled: Settled
-    group: Group
-    family: str
-    truth: Truth | None
-
-
 def score(
     results: Iterable[Result],
     truths: Mapping[str, Truth],
     timeouts: Mapping[str, float] | None = None,
     year: Year = "2026",
     benchmark: str = "benchmark",
+    asked: Asked | None = None,
 ) -> Scores:
     """Score results against truths by the name of the instance.
 
     `timeouts` gives the limit of each instance in seconds; `benchmark` is the family of the
-    instances that have no truth; `year` chooses the rules of VNN-COMP.
+    instances that have no truth; `year` chooses the rules of VNN-COMP; `asked` says what a
+    complete set of results has, so that what is missing counts as unsolved.
     """
-    judged = _judge(results, truths, benchmark)
+    return score_judgement(judge(results, truths, benchmark, asked), timeouts or {}, year)
+
+
+def score_judgement(
+    judgement: Judgement, timeouts: Mapping[str, float], year: Year = "2026"
+) -> Scores:
+    """The same where the answers have been judged already."""
+    judged, labels = judgement.judged, tuple(sorted(judgement.tools))
     if not judged:
         raise BadInput("there are no results to score; run a verifier first")
-    verifiers = tuple(sorted({j.settled.verifier for j in judged}))
     rows: list[Row] = []
     ranking: dict[Group, tuple[Standing, ...]] = {}
     comparisons: dict[Group, tuple[Comparison, ...]] = {}
     for group in GROUPS:
-        members = [j for j in judged if j.group == group]
-        if not members:
+        places = {name: p.family for name, p in judgement.places.items() if p.group == group}
+        if not places:
             continue
-        for family in (*sorted({j.family for j in members}), ALL_FAMILIES):
-            chosen = [j.settled for j in members if family in (j.family, ALL_FAMILIES)]
-            rows += _rows(chosen, family, group, timeouts or {})
-        entries = [Entry(j.settled, j.family, j.truth) for j in members]
-        ranking[group] = standings(entries, RULES[year])
+        members = [j for j in judged if j.place.group == group]
+        families = sorted(set(places.values()))
+        for family in (*families, ALL_FAMILIES):
+            names = sorted(n for n, found in places.items() if family in (found, ALL_FAMILIES))
+            chosen = [j.settled for j in members if family in (j.place.family, ALL_FAMILIES)]
+            rows += _rows(chosen, labels, names, family, group, timeouts)
+        entries = [Entry(j.settled, j.place.family, j.place.truth) for j in members]
+        ranking[group] = standings(entries, RULES[year], labels, families)
         comparisons[group] = compare(_by_verifier([j.settled for j in members]))
     return Scores(
         year=year,
-        verifiers=verifiers,
+        verifiers=labels,
         rows=tuple(rows),
         findings=_findings(judged),
         splits=_splits(judged),
         ranking=MappingProxyType(ranking),
         comparisons=MappingProxyType(comparisons),
+        tasks=judgement.tasks,
+        not_run=judgement.not_run,
+        incomplete=judgement.incomplete,
     )
-
-
-def _judge(results: Iterable[Result], truths: Mapping[str, Truth], benchmark: str) -> list[_Judged]:
-    """Settle every verifier's repeats on every instance."""
-    tasks: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
-    versions: dict[str, set[str]] = defaultdict(set)
-    established: set[str] = set()
-    for result in results:
-        _refuse_other_bytes(result, truths.get(result.instance))
-        tasks[result.verifier, result.version, result.instance].append(result)
-        versions[result.verifier].add(result.version)
-        if result.counts and result.verdict == "violated" and result.witness_class == "exact":
-            established.add(result.instance)
-    judged = []
-    for (verifier, version, instance), repeats in sorted(tasks.items()):
-        label = verifier if len(versions[verifier]) == 1 else f"{verifier} {version}"
-        truth = truths.get(instance)
-        group: Group = "no truth" if truth is None else truth.guard
-        family = benchmark if truth is None else truth.family
-        judged.append(_Judged(settle(label, repeats, truth, established), group, family, truth))
-    return judged
-
-
-def _refuse_other_bytes(result: Result, truth: Truth | None) -> None:
-    if truth is None:
-        return
-    for mine, its in (
-        (result.onnx_sha256, truth.onnx_sha256),
-        (result.vnnlib_sha256, truth.vnnlib_sha256),
-    ):
-        if mine != its:
-            raise BadInput(
-                f"{result.instance}: the result of {result.verifier} is about other files than the "
-                "truth; score it against the benchmark that was run"
-            )
 
 
 def _by_verifier(settled: Iterable[Settled]) -> dict[str, dict[str, Settled]]:
@@ -124,10 +93,14 @@ def _by_verifier(settled: Iterable[Settled]) -> dict[str, dict[str, Settled]]:
 
 
 def _rows(
-    settled: Sequence[Settled], family: str, group: Group, timeouts: Mapping[str, float]
+    settled: Sequence[Settled],
+    labels: Sequence[str],
+    instances: Sequence[str],
+    family: str,
+    group: Group,
+    timeouts: Mapping[str, float],
 ) -> list[Row]:
     """A row for each verifier, and one for the best that all of them reach together."""
-    instances = sorted({s.instance for s in settled})
     table = _by_verifier(settled)
     solvers: dict[str, list[Settled]] = defaultdict(list)
     for item in settled:
@@ -136,10 +109,12 @@ def _rows(
     best = {name: min(found, key=lambda s: s.wall_s) for name, found in solvers.items()}
     fastest = Counter(item.verifier for item in best.values())
     only = Counter(found[0].verifier for found in solvers.values() if len(found) == 1)
-    names = [*table, *([VIRTUAL_BEST] if len(table) > 1 else [])]
+    found = {label: table.get(label, {}) for label in labels}
+    if len(labels) > 1:
+        found[VIRTUAL_BEST] = best
     return [
-        _row(name, family, group, instances, table.get(name, best), timeouts, fastest, only)
-        for name in names
+        _row(name, family, group, instances, its, timeouts, fastest, only)
+        for name, its in found.items()
     ]
 
 
@@ -187,15 +162,15 @@ def _par2(
     )
 
 
-def _findings(judged: Iterable[_Judged]) -> tuple[Finding, ...]:
+def _findings(judged: Iterable[Judged]) -> tuple[Finding, ...]:
     """Wrong and unsupported answers, the worst first."""
     order: tuple[Outcome, ...] = ("unsound", "contradicted", "bogus", "unwitnessed", "inconsistent")
     found = [
         Finding(
             verifier=j.settled.verifier,
             instance=j.settled.instance,
-            family=j.family,
-            group=j.group,
+            family=j.place.family,
+            group=j.place.group,
             outcome=j.settled.outcome,
             witness=j.settled.witness_label if j.settled.result.verdict == "violated" else "",
             wall_s=j.settled.wall_s,
@@ -216,10 +191,10 @@ def _findings(judged: Iterable[_Judged]) -> tuple[Finding, ...]:
     )
 
 
-def _splits(judged: Iterable[_Judged]) -> tuple[Split, ...]:
+def _splits(judged: Iterable[Judged]) -> tuple[Split, ...]:
     said: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     proven: set[str] = set()
-    for item in (j.settled for j in judged if j.group == "no truth"):
+    for item in (j.settled for j in judged if j.place.group == "no truth"):
         if item.result.counts:
             said[item.instance][str(item.result.verdict)].append(item.verifier)
         if item.outcome == "contradicted":

@@ -54,6 +54,9 @@ def to_document(scores: Scores) -> dict[str, Any]:
         "verifiers": list(scores.verifiers),
         # None: without any truth nothing can be said about it.
         "sound": None if set(scores.groups) <= {"no truth"} else not scores.unsound,
+        "tasks": scores.tasks,
+        "not_run": scores.not_run,
+        "incomplete": scores.incomplete or None,
         "rows": [_row_document(row) for row in scores.rows],
         "findings": [asdict(finding) for finding in scores.findings],
         "splits": [asdict(split) for split in scores.splits],
@@ -104,10 +107,11 @@ def to_csv(scores: Scores) -> str:
 
 def to_latex(scores: Scores) -> str:
     """Tables for the packages booktabs and graphicx: by group, then the ranking of the first."""
+    missing = f" {scores.not_run} of {scores.tasks} tasks were not run." if scores.not_run else ""
     tables = [
         _table(
-            f"{TITLES[group]}.",
-            ("verifier", "family", "n", *(name for name, _ in COLUMNS), "time", "PAR2"),
+            f"{TITLES[group]}.{missing}",
+            ("verifier", "family", "n", *(n for n, _ in COLUMNS), "not run", "time", "PAR2"),
             [_latex_cells(row) for row in scores.rows if row.group == group],
             [row.family == ALL_FAMILIES for row in scores.rows if row.group == group],
         )
@@ -130,6 +134,7 @@ def _latex_cells(row: Row) -> list[str]:
     return [
         *(row.verifier, row.family, str(row.instances)),
         *(str(n) for n in counted),
+        str(row.not_run),
         *(_number(row.solved_s), _number(row.par2_s)),
     ]
 

@@ -69,7 +69,11 @@ class Split:
 
 @dataclass(frozen=True)
 class Scores:
-    """Everything that the score says; `unsound` decides the exit code."""
+    """Everything that the score says; `unsound` decides the exit code.
+
+    Of all `tasks` that were asked, `not_run` have no result and count as unsolved; `incomplete`
+    is the sentence that says so, empty when nothing is missing.
+    """
 
     year: Year
     verifiers: tuple[str, ...]
@@ -78,6 +82,9 @@ class Scores:
     splits: tuple[Split, ...]
     ranking: Mapping[Group, tuple[Standing, ...]]
     comparisons: Mapping[Group, tuple[Comparison, ...]]
+    tasks: int
+    not_run: int
+    incomplete: str
 
     @property
     def unsound(self) -> tuple[Finding, ...]:

@@ -2,55 +2,191 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assay.errors import BadInput
-from assay.judge.results import Result, light, read_results
-from assay.judge.run_folder import RESULTS_FILE, benchmark_sha256, read_plan
+from assay.judge.bound_truths import bound_truths, question_hashes
+from assay.judge.judgement import Asked
+from assay.judge.results import REMEDY, Result, ResultLine, light, read_result_lines
+from assay.judge.run_folder import (
+    RESULTS_FILE,
+    RUN_FILE,
+    benchmark_sha256,
+    read_plan,
+    said_setting,
+)
 from assay.judge.score import score
 from assay.judge.score_table import Scores
 from assay.judge.vnncomp_score import Year
 from assay.suite.folder import BenchmarkFolder
 from assay.truth.record import Truth
 
+_LIMITS = ("timeout_s", "memory_mb", "cpu_s")
 
-def benchmark_of(runs: Sequence[Path], given: Path | None = None) -> BenchmarkFolder:
-    """The one benchmark that all runs ran, by the hash of its bytes."""
+
+@dataclass(frozen=True)
+class Source:
+    """Where the line of a result lies."""
+
+    run: Path
+    offset: int
+    number: int
+
+
+@dataclass(frozen=True)
+class OpenRuns:
+    """Runs of one benchmark under the same limits, no verifier in two of them."""
+
+    paths: tuple[Path, ...]
+    plans: tuple[Mapping[str, Any], ...]
+    folder: BenchmarkFolder
+    truths: Mapping[str, Truth]
+    limits: Mapping[str, float]
+    asked: Asked
+
+    def results(self) -> Iterator[tuple[Result, Source]]:
+        """The results of the verifiers asked for, without their bulk; all are looked at."""
+        instances = {entry.name for entry in self.folder.entries}
+        for run, plan in zip(self.paths, self.plans, strict=True):
+            lines: dict[tuple[str, str, int], int] = {}
+            for line in read_result_lines(run / RESULTS_FILE):
+                _refuse_stranger(run, plan, line, instances, lines)
+                result = light(line.result)
+                if (result.verifier, result.version) in self.asked.repeats:
+                    yield result, Source(run, line.offset, line.number)
+
+
+def open_runs(
+    runs: Sequence[Path], benchmark: Path | None, only: Collection[str] | None = None
+) -> OpenRuns:
+    """Open runs that can be scored together; `only` leaves out all other verifiers.
+
+    `benchmark` is needed only where the folder has moved since the runs.
+    """
     plans = [read_plan(run) for run in runs]
-    folder = BenchmarkFolder.open(given or Path(str(plans[0].get("benchmark", ""))))
-    found = benchmark_sha256(folder)
+    _refuse_same_or_other_limits(runs, plans)
+    folder = BenchmarkFolder.open(benchmark or Path(str(plans[0].get("benchmark", ""))))
+    hashes = question_hashes(folder)
+    found = benchmark_sha256(folder, hashes)
     for run, plan in zip(runs, plans, strict=True):
         if plan.get("benchmark_sha256") != found:
             raise BadInput(
                 f"{run}: ran another benchmark than {folder.path}; name the right one with "
                 "--benchmark"
             )
-    return folder
+    timeout = _timeout(runs[0], plans[0])
+    instances = tuple(entry.name for entry in folder.entries)
+    return OpenRuns(
+        paths=tuple(runs),
+        plans=tuple(plans),
+        folder=folder,
+        truths=bound_truths(folder, hashes),
+        limits={entry.name: timeout or entry.timeout for entry in folder.entries},
+        asked=Asked(instances, _repeats(runs, plans, only)),
+    )
 
 
-def results_of(runs: Sequence[Path]) -> list[Result]:
-    """The results of all runs, without what scoring does not need."""
-    return [light(result) for run in runs for result in read_results(run / RESULTS_FILE)]
-
-
-def truths_of(folder: BenchmarkFolder) -> dict[str, Truth]:
-    """The truths of the benchmark's instances that have one."""
-    return {
-        entry.name: Truth.from_json(entry.truth.read_text(encoding="utf-8"), str(entry.truth))
-        for entry in folder.entries
-        if entry.truth is not None
-    }
-
-
-def score_results(
-    results: Sequence[Result], folder: BenchmarkFolder, year: Year, timeout_s: float | None = None
+def score_runs(
+    runs: Sequence[Path],
+    benchmark: Path | None,
+    year: Year,
+    only: Collection[str] | None = None,
 ) -> Scores:
-    limits = {entry.name: timeout_s or entry.timeout for entry in folder.entries}
-    return score(results, truths_of(folder), limits, year, folder.title)
+    opened = open_runs(runs, benchmark, only)
+    results = [result for result, _ in opened.results()]
+    title = opened.folder.title
+    return score(results, opened.truths, opened.limits, year, title, opened.asked)
 
 
-def score_runs(runs: Sequence[Path], benchmark: Path | None, year: Year) -> Scores:
-    folder = benchmark_of(runs, benchmark)
-    timeout = read_plan(runs[0]).get("timeout_s")
-    return score_results(results_of(runs), folder, year, timeout)
+def score_published(
+    results: Sequence[Result], folder: BenchmarkFolder, year: Year, source: Path
+) -> Scores:
+    """Score the results of one verifier that `source` holds; rows that it lacks are unsolved."""
+    limits = {entry.name: entry.timeout for entry in folder.entries}
+    tools = {(result.verifier, result.version): 1 for result in results}
+    asked = Asked(tuple(limits), tools, f"have no row in {source}; they count as unsolved")
+    truths = bound_truths(folder, question_hashes(folder))
+    return score(results, truths, limits, year, folder.title, asked)
+
+
+def _refuse_same_or_other_limits(runs: Sequence[Path], plans: Sequence[Mapping[str, Any]]) -> None:
+    seen: set[Path] = set()
+    for run, plan in zip(runs, plans, strict=True):
+        if run.resolve() in seen:
+            raise BadInput(f"{run}: is named twice; name each run once")
+        seen.add(run.resolve())
+        for key in _LIMITS:
+            mine, its = plans[0].get(key), plan.get(key)
+            if mine != its:
+                raise BadInput(
+                    f"{runs[0]} was run with {said_setting(key, mine)} and {run} with "
+                    f"{said_setting(key, its)}; score them one by one"
+                )
+
+
+def _repeats(
+    runs: Sequence[Path], plans: Sequence[Mapping[str, Any]], only: Collection[str] | None
+) -> dict[tuple[str, str], int]:
+    """How often each verifier was asked, by name and version."""
+    repeats: dict[tuple[str, str], int] = {}
+    holders: dict[tuple[str, str], Path] = {}
+    for run, plan in zip(runs, plans, strict=True):
+        for tool in _verifiers(run, plan).items():
+            if only is not None and tool[0] not in only:
+                continue
+            if tool in holders:
+                raise BadInput(
+                    f"{holders[tool]} and {run} both hold results of {' '.join(tool)}; score them "
+                    "one by one, or run it several times in one run with --repeat"
+                )
+            holders[tool] = run
+            repeats[tool] = _repeat(run, plan)
+    return repeats
+
+
+def _verifiers(run: Path, plan: Mapping[str, Any]) -> dict[str, str]:
+    found = plan.get("verifiers")
+    if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+        raise BadInput(f"{run / RUN_FILE}: names no verifiers with their versions; restore it")
+    return found
+
+
+def _timeout(run: Path, plan: Mapping[str, Any]) -> float | None:
+    found = plan.get("timeout_s")
+    if found is not None and (type(found) not in (int, float) or not 0 < found < math.inf):
+        raise BadInput(f"{run / RUN_FILE}: timeout_s {found!r} is no time; restore it")
+    return found
+
+
+def _repeat(run: Path, plan: Mapping[str, Any]) -> int:
+    found = plan.get("repeat", 1)
+    if type(found) is not int or found < 1:
+        raise BadInput(f"{run / RUN_FILE}: repeat {found!r} is not a number from 1 up; restore it")
+    return found
+
+
+def _refuse_stranger(
+    run: Path,
+    plan: Mapping[str, Any],
+    line: ResultLine,
+    instances: Collection[str],
+    lines: dict[tuple[str, str, int], int],
+) -> None:
+    """Refuse a line that is not about a task of its run, or about one that had a line before."""
+    result = line.result
+    place = f"{run / RESULTS_FILE}:{line.number}"
+    if result.instance not in instances:
+        raise BadInput(f"{place}: the benchmark has no instance {result.instance!r}; {REMEDY}")
+    if plan["verifiers"].get(result.verifier) != result.version:
+        tool = f"{result.verifier} {result.version}"
+        raise BadInput(f"{place}: {RUN_FILE} does not name the verifier {tool}; {REMEDY}")
+    if result.repeat >= _repeat(run, plan):
+        raise BadInput(f"{place}: the run has no repeat number {result.repeat}; {REMEDY}")
+    key = (result.instance, result.verifier, result.repeat)
+    first = lines.setdefault(key, line.number)
+    if first != line.number:
+        raise BadInput(f"{place}: repeats the task of line {first}; remove one of them")

@@ -9,7 +9,7 @@ from types import ModuleType
 from assay.judge.answers import read_vnncomp
 from assay.judge.environment import Environment
 from assay.judge.environments import installed, python_of, source_of
-from assay.judge.source_version import source_version
+from assay.judge.source_version import programs_version, source_version
 from assay.judge.task import Invocation, Question
 from assay.judge.verifier import Verifier
 
@@ -29,7 +29,8 @@ def source_verifier(
 ) -> Verifier:
     """The driver is run as `driver SOURCE ONNX VNNLIB SECONDS RESULT`.
 
-    The version is what the first file of `environment.source` says, and the folder's commit.
+    The version is what the first file of `environment.source` says, the folder's commit, and a hash
+    of what it holds.
     """
 
     def version() -> str | None:
@@ -76,10 +77,14 @@ def source_verifier(
 
 
 def version_of(source: Path, file: str) -> str:
-    """Such as `1.0.1, commit b18238f123ed`; what cannot be read is left out."""
+    """Such as `1.0.1, commit b18238f123ed, files 09a1...`; what cannot be read is left out."""
     try:
         declared = _VERSION.search((source / file).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         declared = None
-    parts = (declared[1] if declared else None, source_version(source))
+    parts = (
+        declared[1] if declared else None,
+        source_version(source),
+        programs_version(source, [source / file] if (source / file).is_file() else []),
+    )
     return ", ".join(part for part in parts if part) or "version not known"

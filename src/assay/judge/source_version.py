@@ -1,10 +1,31 @@
-"""Which version of its source a folder holds, read from its git folder without running git."""
+"""Which version of a tool its folder holds: the commit, and what its programs are made of.
+
+The commit alone does not tell: files may be edited or built anew without one. So the version also
+holds a hash of the programs and settings in the folder, by name, size and content, tracked or not;
+that is the same for two copies of one build, and another after an edit. Looking at all of a large
+tree would take too long: the hash covers the `MOST_FILES` of them nearest to the folder, of large
+ones both ends (where the build's own number stands), and gives up after `MOST_ENTRIES`. What a tool
+writes while it runs (caches, logs, data) must not make it another version: hidden folders, caches,
+virtual environments and other kinds of files are left out.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _SHORT = 12
+MOST_FILES = 1_000
+MOST_ENTRIES = 5_000
+_END_BYTES = 32 * 1024
+_PROGRAMS = frozenset(
+    {".py", ".pyc", ".pyx", ".sh", ".bash", ".pl", ".jl", ".lua", ".m", ".so", ".jar", ".dll"}
+    | {".toml", ".yaml", ".yml", ".cfg", ".ini"}
+)
+_LEFT_OUT = frozenset({"__pycache__", "node_modules", "site-packages", "tmp", "logs", "results"})
 
 
 def source_version(folder: Path) -> str | None:
@@ -28,3 +49,68 @@ def source_version(folder: Path) -> str | None:
     except (OSError, UnicodeDecodeError):
         pass
     return None
+
+
+def programs_version(folder: Path, always: Sequence[Path] = ()) -> str | None:
+    """`files ...`, a hash of the programs and settings in the folder; None when it has none.
+
+    The files in `always` lie in the folder and count however many others there are.
+    """
+    digest = hashlib.sha256()
+    found = False
+    for path in (*always, *_programs(folder)):
+        try:
+            ends = _ends(path)
+        except OSError:
+            ends = b"unreadable"
+        name = os.fsencode(path.relative_to(folder))
+        digest.update(b"%d %b %d " % (len(name), name, len(ends)) + ends)
+        found = True
+    return f"files {digest.hexdigest()[:_SHORT]}" if found else None
+
+
+def _programs(folder: Path) -> Iterator[Path]:
+    """Folder by folder, each in the order of its names, so that it is the same every time."""
+    waiting = deque([folder])
+    entries = files = 0
+    while waiting:
+        try:
+            with os.scandir(waiting.popleft()) as listing:
+                listed = sorted(listing, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in listed:
+            entries += 1
+            if entries > MOST_ENTRIES or files == MOST_FILES:
+                return
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if _is_looked_into(entry):
+                        waiting.append(Path(entry.path))
+                elif _is_program(entry):
+                    files += 1
+                    yield Path(entry.path)
+            except OSError:
+                continue
+
+
+def _is_looked_into(entry: os.DirEntry[str]) -> bool:
+    is_left_out = entry.name.startswith(".") or entry.name in _LEFT_OUT
+    return not is_left_out and not Path(entry.path, "pyvenv.cfg").exists()
+
+
+def _is_program(entry: os.DirEntry[str]) -> bool:
+    if not entry.is_file():
+        return False
+    suffixes = Path(entry.name).suffixes  # libtool.so.1.2 is a program, too
+    return not _PROGRAMS.isdisjoint(suffixes) or bool(entry.stat().st_mode & 0o111)
+
+
+def _ends(path: Path) -> bytes:
+    """The size, and all that the file holds or, of a large one, its beginning and end."""
+    with path.open("rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        first = stream.read(_END_BYTES)
+        if size > 2 * _END_BYTES:
+            stream.seek(-_END_BYTES, os.SEEK_END)
+        return b"%d " % size + first + stream.read(_END_BYTES)

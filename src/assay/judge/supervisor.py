@@ -3,7 +3,8 @@
 It runs as a bare Python (`-I -S`), which starts in a fraction of the time of a full one. It reads
 an order from stdin and writes a report, then the bytes of the result file, to stdout; order and
 report are dictionaries in `marshal` form (both ends are the same interpreter), after their size.
-Anything more on stdin, or the death of the process that started it, means: end the task now.
+Anything more on stdin, or the death of the process above it, means: end the task now. That one is
+its guardian (`guardian.py`), which ends the task if this process cannot.
 """
 # The supervisor's start-up is paid for every task: modules as common as pathlib, signal and
 # contextlib would more than double it.
@@ -20,6 +21,7 @@ import time
 
 from assay.judge.bounded_output import BoundedOutput
 from assay.judge.cgroups import TaskGroups, groups_of_task
+from assay.judge.guardian import ENDING_PATIENCE_S, run_guarded
 from assay.judge.launch import CannotStart, become_subreaper, launch
 from assay.judge.process_tree import SIGTERM, MemoryGauge, ProcessTree
 from assay.judge.result_file import read_result
@@ -30,7 +32,6 @@ SAMPLE_S = 0.02
 SLOWEST_SAMPLE_S = 0.25
 SIGXFSZ = 25
 SAMPLING_SHARE = 0.05  # of one core goes into looking at /proc
-ENDING_PATIENCE_S = 10.0
 
 
 class Order:
@@ -52,6 +53,7 @@ class Order:
         output_mb: float,
         processes: int,
         grace_s: float,
+        rescue_s: float,
         use_cgroups: bool,
     ) -> None:
         self.runner = runner
@@ -67,14 +69,16 @@ class Order:
         self.output_bytes = int(output_mb * MEGABYTE)
         self.processes = processes
         self.grace_s = grace_s
+        self.rescue_s = rescue_s
         self.use_cgroups = use_cgroups
 
 
 class Supervision:
     """One task from start to the last of its processes."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, guardian: int) -> None:
         self._order = order
+        self._guardian = guardian
         self._main = 0
         self._started = time.monotonic()
         self._status: int | None = None
@@ -94,8 +98,10 @@ class Supervision:
         """The report and the bytes of the result file."""
         try:
             return self._run()
-        finally:
+        except BaseException:
             self._tree.end(self._reap, self._groups.kill, ENDING_PATIENCE_S)
+            raise
+        finally:
             self._groups.remove()
 
     def _run(self) -> tuple[dict[str, object], bytes]:
@@ -185,7 +191,7 @@ class Supervision:
             self._reap()
             for descriptor in self._output.read(ready):
                 poll.unregister(descriptor)
-            if 0 in ready or os.getppid() != order.runner:
+            if 0 in ready or os.getppid() != self._guardian:
                 return "stopped"
             if self._status is not None:
                 return "ended"
@@ -225,7 +231,7 @@ class Supervision:
         self._tree.send(SIGTERM)
         give_up = time.monotonic() + self._order.grace_s
         while self._reap() and time.monotonic() < give_up:
-            if os.getppid() != self._order.runner:
+            if os.getppid() != self._guardian:
                 return
             # Someone who waits for room in the pipe could not end in an orderly way.
             self._output.drain()
@@ -282,12 +288,19 @@ def _threads_on_machine() -> int:
 
 
 def main() -> None:
-    """Carry out the order, say how it went, and leave without tidying up: that takes time."""
+    """Carry out the order under a guardian, and leave without tidying up: that takes time."""
     size = int.from_bytes(_read_exactly(SIZE_BYTES), "little")
     order = Order(**marshal.loads(_read_exactly(size)))
+    guardian = os.getpid()
+    late_s = order.wall_s + order.grace_s + order.rescue_s
+    run_guarded(lambda: _carry_out(order, guardian), order.runner, order.token, late_s)
+
+
+def _carry_out(order: Order, guardian: int) -> None:
+    """Run the task and say how it went."""
     result = b""
     try:
-        report, result = Supervision(order).run()
+        report, result = Supervision(order, guardian).run()
     except CannotStart as error:
         report = {"error": f"{error}; check that the verifier is installed and its command right"}
     except OSError as error:
@@ -296,9 +309,11 @@ def main() -> None:
         report = {"error": f"cannot keep the task's files ({error.strerror or error}); {remedy}"}
     text = marshal.dumps(report)
     answer = memoryview(len(text).to_bytes(SIZE_BYTES, "little") + text + result)
-    while answer:
-        answer = answer[os.write(1, answer) :]
-    os._exit(0)
+    try:
+        while answer:
+            answer = answer[os.write(1, answer) :]
+    except BrokenPipeError:
+        return  # the runner is gone, and nobody is left to tell
 
 
 def _read_exactly(size: int) -> bytes:

@@ -20,7 +20,7 @@ instance is wrong even if no tool found the counterexample, one of a robust inst
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,15 +79,23 @@ class Entry:
     truth: Truth | None
 
 
-def standings(entries: Iterable[Entry], rules: Rules) -> tuple[Standing, ...]:
-    """The ranking, best first."""
+def standings(
+    entries: Iterable[Entry],
+    rules: Rules,
+    verifiers: Sequence[str] = (),
+    benchmarks: Sequence[str] = (),
+) -> tuple[Standing, ...]:
+    """The ranking, best first; verifiers and benchmarks without any answer are named apart."""
     entries = list(entries)
     established = {e.settled.instance for e in entries if _establishes(e.settled, rules)}
     points: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for benchmark in benchmarks:
+        points[benchmark].update({verifier: [] for verifier in verifiers})
     for entry in entries:
         value = _points(entry, rules, established)
         points[entry.benchmark][entry.settled.verifier].append(value)
-    shares: dict[str, list[BenchmarkScore]] = {e.settled.verifier: [] for e in entries}
+    names = (*verifiers, *(entry.settled.verifier for entry in entries))
+    shares: dict[str, list[BenchmarkScore]] = {name: [] for name in names}
     for benchmark in sorted(points):
         best = max(sum(values) for values in points[benchmark].values())
         for verifier, values in points[benchmark].items():

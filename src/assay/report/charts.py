@@ -14,6 +14,7 @@ from html import escape
 from assay.judge.outcome import SOLVED
 from assay.judge.score_table import VIRTUAL_BEST, Group
 from assay.report.material import Material
+from assay.report.own_files import SVG_MARK
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b5539c", "#c08a00", "#3a8fd6", "#7a5cc9", "#6b6b6b")
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
@@ -247,7 +248,7 @@ def _nice_step(rough: float) -> int:
 
 
 def _svg(width: float, height: float, title: str, parts: Sequence[str], page: bool) -> str:
-    own = "" if page else f'{_STYLE}<rect width="100%" height="100%" fill="#fff"/>'
+    own = "" if page else f'{SVG_MARK}{_STYLE}<rect width="100%" height="100%" fill="#fff"/>'
     size = "" if page else f' width="{width:g}" height="{height:g}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"{size} '

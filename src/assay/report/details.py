@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import BadInput, Unsupported
+from assay.judge.bound_truths import read_truth
 from assay.judge.outcome import Outcome
 from assay.judge.results import Result
 from assay.question.network import load
-from assay.report.material import Material, Task, read_truth
+from assay.report.material import Material, Task
 from assay.report.wording import WORST_FIRST
 from assay.suite.folder import FolderEntry
 from assay.truth.instance import sha256
@@ -76,7 +77,7 @@ def details(material: Material, budget: int) -> Details:
 
 
 def _of_task(task: Task) -> dict[str, Any]:
-    result = task.source.full()
+    result = task.full()
     found: dict[str, Any] = {}
     if result.command:
         found["command"] = _shortened(shlex.join(result.command), _COMMAND)

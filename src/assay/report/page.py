@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,11 +23,13 @@ from assay.report.charts import PALETTE, cactus, paired_times, scatter, solved_t
 from assay.report.details import details
 from assay.report.embed import page_data, script_json
 from assay.report.material import Material, gather
+from assay.report.own_files import refuse_foreign
 from assay.report.png import png
 from assay.report.wording import GROUP_NOTE, GROUP_TITLE, OUTCOME_MEANING, WORST_FIRST
 
 EMBEDDED_CHARACTERS = 6_000_000
 """How much of commands, logs, witnesses and questions a page holds; the rest stays in the run."""
+_CHARTS = ("cactus", "scatter")
 _SCRIPT = ("data", "table", "drawer", "scatter")
 _MOST_FINDINGS = 12
 _MOST_SPLITS = 50
@@ -42,6 +44,7 @@ class Report:
     charts: tuple[Path, ...]
     tasks: int
     unsound: int
+    incomplete: str
 
 
 def write_report(
@@ -50,6 +53,7 @@ def write_report(
     target: Path,
     *,
     year: Year = "2026",
+    only: Collection[str] | None = None,
     checked: Mapping[str, str] | None = None,
     made: datetime | None = None,
     charts: Path | None = None,
@@ -59,17 +63,20 @@ def write_report(
 ) -> Report:
     """Write the page about runs of one benchmark to `target`.
 
-    `benchmark` is needed only where the folder has moved since the runs. `checked` holds the
+    `benchmark` is needed only where the folder has moved since the runs. `only` leaves out all
+    other verifiers. `checked` holds the
     independent checker's line about an instance, by name, where it was asked. `charts` is a
     folder for the charts as files: see `write_charts`.
     """
-    if target.is_dir():
-        raise BadInput(f"{target}: is a folder; name the file to write in it")
-    material = gather(runs, benchmark, year)
+    refuse_foreign(target)
+    if charts:
+        _refuse_foreign_charts(charts, with_png)
+    material = gather(runs, benchmark, year, only)
     html = render(material, target, checked or {}, made or datetime.now(UTC), embedded)
     _write(target, _encoded(html))
     drawn = _write_charts(material, charts, pair, with_png) if charts else ()
-    return Report(target, tuple(drawn), len(material.tasks), len(material.scores.unsound))
+    scores = material.scores
+    return Report(target, tuple(drawn), len(material.tasks), len(scores.unsound), scores.incomplete)
 
 
 def write_charts(
@@ -85,7 +92,14 @@ def write_charts(
     Both show the instances whose answer holds in floating point, if there are any. `with_png`
     writes both as PNG too.
     """
+    _refuse_foreign_charts(folder, with_png)
     return _write_charts(gather(runs, benchmark), folder, pair, with_png)
+
+
+def _refuse_foreign_charts(folder: Path, with_png: bool) -> None:
+    for name in _CHARTS:
+        for suffix in (".svg", ".png") if with_png else (".svg",):
+            refuse_foreign(folder / f"{name}{suffix}")
 
 
 def _write_charts(
@@ -93,7 +107,7 @@ def _write_charts(
 ) -> list[Path]:
     group = material.scores.groups[0]
     times = solved_times(material, group)
-    drawn = {"cactus": cactus(times)}
+    drawn = {_CHARTS[0]: cactus(times)}
     names = sorted(material.scores.verifiers, key=lambda name: -len(times[name]))
     chosen = pair or tuple(names[:2])
     for name in chosen:
@@ -101,7 +115,7 @@ def _write_charts(
             raise BadInput(f"{name!r} has no results here; choose among {', '.join(sorted(names))}")
     if len(chosen) == 2:
         points, limit = paired_times(material, chosen[0], chosen[1], group)
-        drawn["scatter"] = scatter(chosen[0], chosen[1], points, limit)
+        drawn[_CHARTS[1]] = scatter(chosen[0], chosen[1], points, limit)
     files = {folder / f"{name}.svg": _encoded(svg) for name, svg in drawn.items()}
     if with_png:
         files |= {folder / f"{name}.png": png(svg) for name, svg in drawn.items()}
@@ -183,23 +197,13 @@ def _cell(row: Row) -> dict[str, Any]:
 
 
 def _limits(material: Material) -> list[str]:
-    """The limits of the runs; a warning where they were not the same for all."""
-    plans = material.plans
-    found = []
+    """The limits of the runs, which are the same for all."""
     times = sorted({material.limits[name] for name in material.limits})
     spread = seconds(times[0]) if len(times) == 1 else f"{seconds(times[0])} – {seconds(times[-1])}"
-    found.append(f"{spread} an instance")
-    memory = {plan.get("memory_mb") for plan in plans}
-    found += [
-        f"{m / 1024:g} GB" for m in memory if isinstance(m, (int, float)) and len(memory) == 1
-    ]
-    differing = [
-        key.replace("_", " ")
-        for key in ("timeout_s", "memory_mb")
-        if len({str(plan.get(key)) for plan in plans}) > 1
-    ]
-    if differing:
-        found.append(f"the runs differ in {' and '.join(differing)}")
+    memory = material.plans[0].get("memory_mb")
+    found = [f"{spread} an instance"]
+    if isinstance(memory, (int, float)):
+        found.append(f"{memory / 1024:g} GB")
     return found
 
 

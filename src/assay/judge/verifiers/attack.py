@@ -7,4 +7,5 @@ VERIFIER = own_verifier(
     "attack",
     "falsifier only: gradient search, counterexamples validated",
     READABLE_OPERATORS,
+    needs_torch=True,
 )

@@ -7,4 +7,5 @@ VERIFIER = own_verifier(
     "interval",
     "proves only: interval bounds (IBP) with outward rounding",
     READABLE_OPERATORS,
+    needs_torch=True,
 )

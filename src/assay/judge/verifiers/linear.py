@@ -7,4 +7,5 @@ VERIFIER = own_verifier(
     "linear",
     "linear bounds (CROWN) with branch and bound, sound rounding, counterexamples validated",
     READABLE_OPERATORS,
+    needs_torch=True,
 )

@@ -18,6 +18,7 @@ from assay.judge.answers import read_vnncomp
 from assay.judge.drivers import vnncomp_scripts
 from assay.judge.environment import Environment
 from assay.judge.environments import installed, source_of
+from assay.judge.source_tool import version_of
 from assay.judge.task import Invocation, Question
 from assay.judge.verifier import Verifier
 
@@ -27,7 +28,9 @@ _CATEGORY = "test"
 
 def version() -> str | None:
     found = installed(NAME)
-    return None if found is None else found.source_version or "of unknown version"
+    if found is None or found.source is None or not Path(found.source).is_dir():
+        return None
+    return version_of(Path(found.source), "run_instance.sh")
 
 
 def invoke(question: Question, folder: Path) -> Invocation:

@@ -1,0 +1,79 @@
+"""How the command meets its surroundings: signals that stop it, and readers that leave early."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Any
+
+READER_GONE_EXIT = 128 + signal.SIGPIPE
+STOPPED_EXIT = 128 + signal.SIGINT
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+class ReaderGone(BaseException):
+    """Nobody reads our output any more; no error, so nothing between here and the end takes it."""
+
+
+class _Output(io.FileIO):
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise ReaderGone from None
+
+
+def heed_readers() -> None:
+    """Raise ReaderGone where output goes nowhere.
+
+    SIGPIPE stays ignored, as Python has it: with its default action any pipe to a process that
+    died, such as a verifier's, would end us without a word. A BrokenPipeError of our own output is
+    told apart from those here.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper) and stream.fileno() in (1, 2):
+            stream.flush()
+            raw = _Output(stream.fileno(), "wb", closefd=False)
+            setattr(
+                sys,
+                name,
+                io.TextIOWrapper(
+                    io.BufferedWriter(raw),
+                    encoding=stream.encoding,
+                    errors=stream.errors,
+                    newline="\n",
+                    line_buffering=stream.line_buffering,
+                    write_through=stream.write_through,
+                ),
+            )
+
+
+def discard_output() -> None:
+    """What is still buffered goes nowhere, also when the interpreter ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):
+        os.dup2(nowhere, descriptor)
+
+
+def stop_on_signals() -> None:
+    """SIGTERM stops the command as Ctrl-C does; while it stops, more of them change nothing."""
+    heeded = [number for number in _STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        for number in heeded:
+            # Not SIG_IGN, which programs started from now on would inherit.
+            signal.signal(number, lambda *_: None)
+        raise KeyboardInterrupt
+
+    for number in heeded:
+        signal.signal(number, stop)
+
+
+def stop_undisturbed() -> None:
+    """Ignore them from now on: the interpreter drops its handlers some time before it is gone."""
+    for number in _STOPPING:
+        signal.signal(number, signal.SIG_IGN)
