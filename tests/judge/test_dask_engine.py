@@ -44,11 +44,14 @@ def keys(target: Path) -> list[tuple[str, str, int]]:
     return [(line["instance"], line["verifier"], line["repeat"]) for line in lines]
 
 
-def worker_of(tool_pid: int) -> int | None:
-    """The parent of the tool is the sandbox's supervisor, and its parent the worker."""
-    tool_process = read_process(tool_pid)
-    supervisor = read_process(tool_process.parent) if tool_process else None
-    return supervisor.parent if supervisor else None
+def runs_below(pid: int, ancestor: int) -> bool:
+    """Whether `ancestor` started the process, however many of the sandbox's own lie between."""
+    while pid > 1:
+        if pid == ancestor:
+            return True
+        process = read_process(pid)
+        pid = process.parent if process else 0
+    return False
 
 
 @pytest.mark.slow
@@ -57,17 +60,19 @@ def test_a_killed_worker_loses_nothing(bench: BenchmarkFolder, tmp_path: Path) -
     slow = tool("slow", f"'{mark}'; import time; time.sleep(.5); " + says("unsat\n"))
     target, settings = tmp_path / "run", Settings(timeout_s=60, repeat=6)
     with cluster(tmp_path, 3, "--no-nanny") as made:
-        victim = made.workers[0].pid
+        victim, killed = made.workers[0].pid, threading.Event()
 
         def kill_in_mid_task() -> None:
-            wait_until(lambda: any(worker_of(pid) == victim for pid in pids_with(mark)))
+            wait_until(lambda: any(runs_below(pid, victim) for pid in pids_with(mark)))
             os.kill(victim, signal.SIGKILL)
+            killed.set()
 
         killer = threading.Thread(target=kill_in_mid_task)
         killer.start()
         with dask_engine(made.address) as engine:
             results = run(bench, [slow], settings, target, engine=engine)
         killer.join()
+        assert killed.is_set(), "while its tool ran"
     assert made.workers[0].returncode == -signal.SIGKILL
     assert len(keys(target)) == len(set(keys(target))) == len(results) == 4 * 6
     assert {(r.ending, r.verdict) for r in results} == {("answered", "robust")}
@@ -83,8 +88,10 @@ def test_a_task_that_kills_its_workers_is_crashed(bench: BenchmarkFolder, tmp_pa
         "import os, sys\n"
         "if not sys.argv[2].startswith('meap-0-robust'):\n"
         "    open(sys.argv[1], 'w').write('unsat'); sys.exit()\n"
-        "text = open(f'/proc/{os.getppid()}/stat').read()\n"
-        "os.kill(int(text.rpartition(')')[2].split()[1]), 9)",
+        "pid = os.getppid()\n"
+        "while b'assay.judge' in open(f'/proc/{pid}/cmdline', 'rb').read():\n"
+        "    pid = int(open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()[1])\n"
+        "os.kill(pid, 9)",
     )
     with cluster(tmp_path, 3, "--nanny") as made, dask_engine(made.address) as engine:
         results = run(bench, [assassin], Settings(timeout_s=60), tmp_path / "run", engine=engine)
