@@ -16,6 +16,7 @@ import json
 import os
 import runpy
 import sys
+import traceback
 from importlib import import_module
 from importlib.metadata import distribution
 from math import prod
@@ -40,6 +41,10 @@ def main(onnx: str, vnnlib: str, timeout: str, result: str) -> int:
     except SystemExit as end:
         if end.code:
             raise
+    except NotImplementedError:
+        # Its way to decline, for example disjunctions of conjunctions of different lengths.
+        traceback.print_exc()
+        Path(result).write_text("error\n")
     # A network that it cannot convert makes it exit as if all were well, without a result.
     if not Path(result).exists():
         Path(result).write_text("error\n")
