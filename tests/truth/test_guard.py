@@ -15,7 +15,7 @@ from specimens import SETTINGS, made, of
 from assay.question.exact import ExactFunction
 from assay.question.floaterror import Layer, output_error, survives_float32
 from assay.question.graph import mlp
-from assay.question.mlp_layers import mlp_layers
+from assay.question.mlp_layers import chain_layers
 from assay.question.network import load
 from assay.question.property import Violation
 from assay.question.region import Box
@@ -121,7 +121,7 @@ def summed(layers: tuple[Layer, ...], point: Points, order: str, seed: int) -> P
 def deviations(instance: Instance, count: int) -> list[tuple[Fraction, Fraction]]:
     """|float32 - exact| against the bound, for every output, point and way to evaluate."""
     attack = Attack(instance, 7)
-    layers = mlp_layers(attack.network)
+    layers = chain_layers(attack.network)
     runner, function = FloatRunner(attack.network), ExactFunction(attack.network)
     bounds = output_error(layers, attack.box)
     drawn = torch.cat([attack.uniform(count), attack.corners(count)]).numpy()

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from assay.proof.arithmetic import Rejected, column, entries, is_float32
-from assay.proof.chain import Affine, Chain
+from assay.proof.arithmetic import Rejected, is_float32
+from assay.proof.chain import Chain, Layer
 from assay.proof.claim import Proof
 from assay.proof.interval import Interval, preactivations
 from assay.proof.vnnlib import Question
@@ -55,14 +55,13 @@ def _ceil(numerator: int, denominator: int) -> int:
     return -((-numerator << _UNIT) // denominator)
 
 
-def _layer_error(layer: Affine, size: list[int], error: list[int]) -> list[int]:
+def _layer_error(layer: Layer, size: list[int], error: list[int]) -> list[int]:
     terms = layer.fan_in + 1
     positive, negative = layer.signed_parts
     absolute = positive - negative
-    carried = entries(absolute * column(error))
-    inputs = column(s + e for s, e in zip(size, error, strict=True))
-    bias = column(abs(b) << _UNIT for b in layer.bias)
-    summed = entries(absolute * inputs + bias)
+    carried = layer.times(absolute, error)
+    products = layer.times(absolute, [s + e for s, e in zip(size, error, strict=True)])
+    summed = [p + (abs(b) << _UNIT) for p, b in zip(products, layer.bias, strict=True)]
     if terms > _MOST_TERMS or max(summed) >= layer.denominator << (127 + _UNIT):
         raise Rejected("the guard float32 does not hold: a layer is too wide, or may overflow")
     down = (1 << 24) - terms

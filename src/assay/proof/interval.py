@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assay.proof.arithmetic import Vector, column, entries
-from assay.proof.chain import Affine, Chain, relu
+from assay.proof.arithmetic import Vector
+from assay.proof.chain import Chain, Layer, relu
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,18 @@ class Interval:
         return self.lower.denominator
 
 
-def through(layer: Affine, box: Interval) -> Interval:
+def through(layer: Layer, box: Interval) -> Interval:
     """The exact range of each unit's pre-activation when its inputs range over `box`."""
     positive, negative = layer.signed_parts
-    low, high = column(box.lower.numerators), column(box.upper.numerators)
-    bias = column(b * box.denominator for b in layer.bias)
-    lower = entries(positive * low + negative * high + bias)
-    upper = entries(positive * high + negative * low + bias)
+    low, high = list(box.lower.numerators), list(box.upper.numerators)
+    bias = [b * box.denominator for b in layer.bias]
+    lower = _sums(layer.times(positive, low), layer.times(negative, high), bias)
+    upper = _sums(layer.times(positive, high), layer.times(negative, low), bias)
     return Interval.over(layer.denominator * box.denominator, lower, upper)
+
+
+def _sums(*vectors: list[int]) -> list[int]:
+    return [sum(terms) for terms in zip(*vectors, strict=True)]
 
 
 def preactivations(

@@ -1,8 +1,8 @@
-"""How far a float32 evaluation of an MLP can be from its real-valued outputs.
+"""How far a float32 evaluation of affine layers and ReLUs can be from its real-valued outputs.
 
-For a layer of fan-in n, u = 2^-24 and g_k = ku / (1 - ku), an evaluation in any summation order,
-with or without fused multiply-add, of inputs that are off by at most E and bounded by M is off
-by at most
+For a layer of fan-in n (in a convolution, the taps of a filter), u = 2^-24 and
+g_k = ku / (1 - ku), an evaluation in any summation order, with or without fused multiply-add, of
+inputs that are off by at most E and bounded by M is off by at most
 
     |W| E + g_{n+1} (|W| (M + E) + |b|) + (n + 1) 2^-149.
 
@@ -25,12 +25,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.question.convolution import ConvLayer
 from assay.question.directed import float_above, float_below
 from assay.question.property import Violation
 from assay.question.region import Box
 
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 """The weight (units, inputs) and the bias (units,) of an affine layer."""
+
+AnyLayer = Layer | ConvLayer
+"""A matrix or a convolution."""
 
 _Vector = NDArray[np.float64]
 _U = 2.0**-24
@@ -41,7 +45,7 @@ _ULP = 2.0**-52
 
 
 def output_error(
-    layers: Sequence[Layer], box: Box, tops: Mapping[int, Sequence[Fraction]] | None = None
+    layers: Sequence[AnyLayer], box: Box, tops: Mapping[int, Sequence[Fraction]] | None = None
 ) -> list[Fraction]:
     """A bound of each output's float32 error on the float32 points of `box`.
 
@@ -54,12 +58,11 @@ def output_error(
     size = np.maximum(np.abs(low), np.abs(high))
     error = np.zeros_like(size)
     with np.errstate(over="ignore", invalid="ignore"):
-        for position, (weight, bias) in enumerate(layers):
-            matrix, offset = weight.astype(np.float64), bias.astype(np.float64)
-            error = _layer_error(np.abs(matrix), np.abs(offset), size, error)
+        for position, layer in enumerate(layers):
+            error = _layer_error(layer, size, error)
             if not np.isfinite(error).all():
                 raise OverflowError("a layer may overflow float32")
-            low, high = _affine_range(matrix, offset, low, high)
+            low, high = _affine_range(layer, low, high)
             if position == len(layers) - 1:
                 break
             if tops is not None and position in tops:
@@ -73,7 +76,7 @@ def output_error(
 
 
 def survives_float32(
-    layers: Sequence[Layer],
+    layers: Sequence[AnyLayer],
     box: Box,
     violation: Violation,
     margin: Fraction,
@@ -92,24 +95,36 @@ def survives_float32(
     return abs(margin) > slack
 
 
-def _layer_error(matrix: _Vector, bias: _Vector, size: _Vector, error: _Vector) -> _Vector:
+def _matrix_and_bias(layer: AnyLayer) -> tuple[_Vector, _Vector]:
+    """Weights, one row a unit or a filter, and the bias of every unit."""
+    pair = (layer.filters, layer.unit_bias) if isinstance(layer, ConvLayer) else layer
+    return pair[0].astype(np.float64), pair[1].astype(np.float64)
+
+
+def _times(layer: AnyLayer, matrix: _Vector, vector: _Vector) -> _Vector:
+    product = layer.times(matrix, vector) if isinstance(layer, ConvLayer) else matrix @ vector
+    return np.asarray(product)
+
+
+def _layer_error(layer: AnyLayer, size: _Vector, error: _Vector) -> _Vector:
+    matrix, bias = map(np.abs, _matrix_and_bias(layer))
     terms = matrix.shape[1] + 1
     up = 1 + (terms + 7) * _ULP
     g = terms * _U / (1 - terms * _U) * (1 + 4 * _ULP)
-    carried = (matrix @ error) * up
-    summed = ((matrix @ ((size + error) * (1 + _ULP))) * up + bias) * (1 + _ULP)
+    carried = _times(layer, matrix, error) * up
+    summed = (_times(layer, matrix, (size + error) * (1 + _ULP)) * up + bias) * (1 + _ULP)
     result: _Vector = (carried + g * summed + (terms + 1) * _TINY) * (1 + 4 * _ULP)
     return np.where(summed < _HUGE, result, np.inf)
 
 
-def _affine_range(
-    matrix: _Vector, bias: _Vector, low: _Vector, high: _Vector
-) -> tuple[_Vector, _Vector]:
-    """Bounds of matrix x + bias, widened by more than float64 can lose in the two products."""
+def _affine_range(layer: AnyLayer, low: _Vector, high: _Vector) -> tuple[_Vector, _Vector]:
+    """Bounds of the layer's result, widened by more than float64 can lose in the two products."""
+    matrix, bias = _matrix_and_bias(layer)
     positive, negative = np.maximum(matrix, 0), np.minimum(matrix, 0)
-    magnitude = np.abs(matrix) @ np.maximum(np.abs(low), np.abs(high)) + np.abs(bias)
+    largest = np.maximum(np.abs(low), np.abs(high))
+    magnitude = _times(layer, np.abs(matrix), largest) + np.abs(bias)
     loss = (2 * matrix.shape[1] + 16) * _ULP * magnitude
     return (
-        positive @ low + negative @ high + bias - loss,
-        positive @ high + negative @ low + bias + loss,
+        _times(layer, positive, low) + _times(layer, negative, high) + bias - loss,
+        _times(layer, positive, high) + _times(layer, negative, low) + bias + loss,
     )
