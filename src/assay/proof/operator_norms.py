@@ -7,7 +7,8 @@ p reaches the input at p + d through all taps u = p (mod strides) with u + d a t
 
   R(j, j', d) = sum over filters i and such u of K_i(j, u) K_i(j', u + d).
 
-Padding and the border only take rows and columns out of W, which never raises its norm.
+Padding and the border only take rows and columns out of W, which never raises its norm; nor do
+strides, so that the sum without strides is a bound, too.
 """
 
 from __future__ import annotations
@@ -38,14 +39,15 @@ def squared_stretch(layer: Layer) -> Fraction:
     if isinstance(layer, Affine):
         largest = max(sum(abs(int(entry)) for entry in row) for row in gram.tolist())
     else:
-        largest = _autocorrelation(gram, layer)
+        strides = layer.geometry.strides
+        largest = min(_autocorrelation(gram, layer, s) for s in {strides, (1, 1)})
     return Fraction(largest, layer.denominator**2)
 
 
-def _autocorrelation(gram: fmpz_mat, layer: Convolution) -> int:
+def _autocorrelation(gram: fmpz_mat, layer: Convolution, strides: tuple[int, int]) -> int:
     """The largest sum over j' and d of |R(j, j', d)|, over channels j and phases of p."""
-    taps, strides = layer.geometry.taps, layer.geometry.strides
-    channels, count = layer.geometry.shape[0], len(layer.geometry.taps)
+    taps = layer.geometry.taps
+    channels, count = layer.geometry.shape[0], len(taps)
     flat, size = entries(gram), layer.fan_in
     phases: dict[tuple[int, int], dict[tuple[int, int], list[tuple[int, int]]]] = {}
     for a, (u, v) in enumerate(taps):

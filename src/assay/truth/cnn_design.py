@@ -1,9 +1,10 @@
 """What the CNN families share: short convolutions, and a search that any machine repeats.
 
 A design looks at values of the network before it is certified: where biases go, which corner is
-bad. Those values are rounded to multiples of 2^-20 after every layer and weights are short
-integers times a power of two, so the float64 sums are exact, hence the same in any order and on
-any machine. They decide nothing but the design; what is claimed is evaluated exactly.
+bad. Those values are rounded to 30 bits after every layer and filters are short integers times a
+power of two (their absolute sum below 2^22), so that float64 sums of products are exact, hence
+the same in any order and on any machine. They decide nothing but the design; what is claimed is
+evaluated exactly.
 """
 
 from __future__ import annotations
@@ -22,9 +23,7 @@ from assay.truth.dyadic import leading_exponent, power
 from assay.truth.randomness import Integers
 
 Floats = NDArray[np.float64]
-_GRID = 2.0**20
-_LARGEST = 2.0**12
-"""Values beyond this are cut off in a search, to keep its sums exact."""
+_BITS = 30
 _TURNS = 6
 _STARTS = 6
 
@@ -56,16 +55,19 @@ def convolution(
 
 
 def rounded(values: Floats) -> Floats:
-    return np.asarray(np.clip(np.rint(values * _GRID) / _GRID, -_LARGEST, _LARGEST))
+    """Multiples of one power of two, the largest of them having 30 bits."""
+    largest = float(np.abs(values).max(initial=0.0))
+    grid = 2.0 ** (_BITS - np.frexp(largest)[1])
+    return np.asarray(np.rint(values * grid) / grid)
 
 
 def forward(layer: ConvLayer, values: Floats) -> Floats:
-    """Pre-activations on the grid."""
+    """Pre-activations, rounded."""
     return rounded(layer.times(layer.filters.astype(np.float64), values) + layer.unit_bias)
 
 
 def interval_forward(layer: ConvLayer, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Interval bounds of pre-activations on the grid."""
+    """Interval bounds of pre-activations, rounded."""
     filters = layer.filters.astype(np.float64)
     positive, negative = np.maximum(filters, 0), np.minimum(filters, 0)
     return (
@@ -119,12 +121,9 @@ def _value_and_slope(
 
 
 def _pulled_back(layer: ConvLayer, slope: Floats) -> Floats:
-    """The transposed convolution, scaled to a size that its grid can hold."""
+    """The transposed convolution."""
     filters = layer.filters.astype(np.float64)
     spread = filters.T @ slope.reshape(len(filters), -1)
     inputs = int(np.prod(layer.image))
     result = np.bincount(layer.windows.ravel(), spread.ravel(), minlength=inputs + 1)
-    largest = float(np.abs(result[:-1]).max())
-    if largest == 0:
-        return result[:-1]
-    return rounded(result[:-1] * 2.0 ** -np.frexp(largest)[1])
+    return rounded(result[:-1].astype(np.float64))

@@ -39,6 +39,7 @@ from assay.truth.cnn_design import (
     interval_forward,
     lowest_corner,
     relu,
+    rounded,
 )
 from assay.truth.constructor import Constructor, Knobs
 from assay.truth.dyadic import as_written, float32_at_least, float32_at_most, nearest, power, radius
@@ -119,7 +120,7 @@ def make(knobs: PairedBiasKnobs, seed: int) -> list[Instance]:
     backbone = _backbone(draw, knobs, np.array([float(v) for v in middle]))
     channels = knobs.width if knobs.backbone else knobs.colours
     image = (channels, knobs.size, knobs.size)
-    pairs, unstable = _pairs(draw, knobs, backbone, box, image)
+    pairs = _pairs(draw, knobs, backbone, box, image)
     rows = pairs.rows(places)
     straight = (*backbone, pairs.layer(image))
     weak, corner, seen = _open_pair(draw, straight, rows, box, middle)
@@ -141,7 +142,7 @@ def make(knobs: PairedBiasKnobs, seed: int) -> list[Instance]:
             (*backbone, chosen.layer(image), (by_place, np.array(offsets, np.float32))),
             box,
             Violation.misclassification(label, knobs.classes),
-            {"epsilon": str(epsilon), "interval_unstable": str(unstable)},
+            {"epsilon": str(epsilon)},
         )
 
     rivals = [Fraction(o) for k, o in enumerate(offsets) if k != label]
@@ -173,33 +174,28 @@ def _pairs(
     backbone: Sequence[ConvLayer],
     box: Box,
     image: tuple[int, int, int],
-) -> tuple[Pairs, Fraction]:
-    """Pairs around their response's mean over the image; the share of interval-unstable units."""
+) -> Pairs:
+    """Pairs around their response's mean over the image."""
+    numerators = signed(draw, _HIGHEST_WEIGHT, (knobs.pairs, image[0], _SIDE, _SIDE))
+    exponent = gain_exponent(image[0] * _SIDE * _SIDE, _HIGHEST_WEIGHT)
+    shared = convolution(numerators, exponent, image)
     low, high = ends(box)
     values = (low + high) / 2
     for layer in backbone:
         low, high = map(relu, interval_forward(layer, low, high))
         values = relu(forward(layer, values))
-    numerators = signed(draw, _HIGHEST_WEIGHT, (knobs.pairs, image[0], _SIDE, _SIDE))
-    exponent = gain_exponent(image[0] * _SIDE * _SIDE, _HIGHEST_WEIGHT)
-    shared = convolution(numerators, exponent, image)
-    low, high = interval_forward(shared, low, high)
-    low, high = low.reshape(knobs.pairs, -1), high.reshape(knobs.pairs, -1)
     if knobs.placement == "interval":
-        centres = ((low + high) / 2).mean(axis=1)
+        low, high = interval_forward(shared, low, high)
+        values = (low + high) / 2
     else:
-        centres = forward(shared, values).reshape(knobs.pairs, -1).mean(axis=1)
+        values = forward(shared, values)
+    centres = rounded(values).reshape(knobs.pairs, -1).mean(axis=1)
     gap = as_written(knobs.delta)
     kinks = [nearest(Fraction(float(c)), -_BIAS_BITS) for c in centres]
     upper = tuple(float32_at_least(gap - kink) for kink in kinks)
     lower = tuple(float32_at_most(-gap - kink) for kink in kinks)
-    crossing = sum(
-        int(((low[i] + float(b) < 0) & (high[i] + float(b) > 0)).sum())
-        for biases in (upper, lower)
-        for i, b in enumerate(biases)
-    )
     seats = draw.permutation(2 * knobs.pairs).reshape(2, knobs.pairs)
-    return Pairs(numerators, exponent, upper, lower, seats), Fraction(crossing, 2 * low.size)
+    return Pairs(numerators, exponent, upper, lower, seats)
 
 
 def _open_pair(

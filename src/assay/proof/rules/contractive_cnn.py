@@ -23,6 +23,11 @@ from assay.proof.operator_norms import row_sum, squared_stretch
 
 
 def prove(claim: Claim) -> Proof:
+    return Proof(min(excesses(claim)))
+
+
+def excesses(claim: Claim) -> list[Fraction]:
+    """A lower bound, over the box, of the excess of each disjunct."""
     ends = list(zip(claim.question.lower, claim.question.upper, strict=True))
     half = Fraction(1, 2)
     radii = [half * (high - low) for low, high in ends]
@@ -31,15 +36,15 @@ def prove(claim: Claim) -> Proof:
         point = relu(layer.at(point))
     farthest = max(radii) * prod(row_sum(layer) for layer in claim.chain.below)
     squares = sum(r * r for r in radii) * prod(map(squared_stretch, claim.chain.below))
-    margins = []
+    bounds = []
     for objective in claim.objectives():
         row, scale = objective.coefficients.numerators, objective.coefficients.denominator
         products = sum(w * value for w, value in zip(row, point.numerators, strict=True))
         middle = Fraction(products, scale * point.denominator) + objective.constant
         in_maximum = farthest * Fraction(sum(map(abs, row)), scale)
         in_squares = root_above(squares * Fraction(sum(w * w for w in row), scale * scale))
-        margins.append(middle - min(in_maximum, in_squares))
-    return Proof(min(margins))
+        bounds.append(middle - min(in_maximum, in_squares))
+    return bounds
 
 
 def root_above(value: Fraction) -> Fraction:
