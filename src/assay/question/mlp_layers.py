@@ -95,6 +95,9 @@ def _convolution(place: str, node: Node, network: Network) -> ConvLayer:
     plain = attributes.get("group", 1) == 1 and "auto_pad" not in attributes
     if kernel is None or kernel.ndim != 4 or len(shape) != 4 or shape[0] != 1 or not plain:
         raise Unsupported(f"{place} is not a plain convolution of one image")
+    sides = tuple(attributes.get("kernel_shape", kernel.shape[2:]))
+    if kernel.shape[1] != shape[1] or sides != kernel.shape[2:]:
+        raise Unsupported(f"{place} has filters that do not fit its input or its attributes")
     if tuple(attributes.get("dilations", (1, 1))) != (1, 1):
         raise Unsupported(f"{place} is a dilated convolution; only plain ones are read")
     bias = constants[1] if len(constants) > 1 else None

@@ -40,10 +40,11 @@ from assay.truth.constructor import Constructor, Knobs
 from assay.truth.contracting_filters import Filters, by_orthogonality, by_row_sums
 from assay.truth.dyadic import as_written, float32_at_least, float32_at_most, power, radius
 from assay.truth.instance import Instance
-from assay.truth.randomness import Integers, centre, generator, signed
+from assay.truth.randomness import Integers, generator, signed
 
 FAMILY = "contractive_cnn"
 _MOST_PRODUCTS = 1 << 28
+_PIXEL_BITS = 16
 _SAMPLES = 12
 _STRAY = 1 / 8
 _SHIFTS = (0.0, 0.5, 0.9, 1.1, 2.0, -0.5, -0.9, -1.1)
@@ -54,6 +55,9 @@ class ContractiveCnnKnobs(Knobs):
     colours: int = Field(1, ge=1, le=16, description="channels of the input image")
     classes: int = Field(10, ge=2, le=1_000, description="number of classes")
     epsilon: float = Field(0.02, ge=1e-4, le=0.5, description="l_inf radius of the box")
+    contrast: float = Field(
+        1.0, ge=0, le=1_000, description="how far the centre's pixels vary, over epsilon; at most 1/2"
+    )
     depth: int = Field(4, ge=1, le=64, description="number of contracting blocks D")
     channels: int = Field(8, ge=1, le=64, description="channels of a block")
     contraction: float = Field(0.9, ge=0.01, le=10, description="norm of each block, below 1")
@@ -100,7 +104,7 @@ class ContractiveCnnKnobs(Knobs):
 def make(knobs: ContractiveCnnKnobs, seed: int) -> list[Instance]:
     draw = generator(FAMILY, knobs, seed)
     epsilon = radius(knobs.epsilon)
-    middle = centre(draw, knobs.colours * knobs.size * knobs.size)
+    middle = _centre(draw, knobs, epsilon)
     box = Box.around(middle, epsilon)
     label = int(draw.integers(knobs.classes))
     layers, squared, signs = _layers(draw, knobs, box)
@@ -137,6 +141,15 @@ def make(knobs: ContractiveCnnKnobs, seed: int) -> list[Instance]:
         robust_instance(design(biases), margin),
         violated_instance(design(spoiled), corner),
     ]
+
+
+def _centre(draw: Generator, knobs: ContractiveCnnKnobs, epsilon: Fraction) -> tuple[Fraction, ...]:
+    """A grey image with noise: the more it varies, the fewer units of a channel share a bias."""
+    pixels = knobs.colours * knobs.size * knobs.size
+    half = 1 << (_PIXEL_BITS - 1)
+    widest = min(int(as_written(knobs.contrast) * epsilon * (1 << _PIXEL_BITS)), half)
+    noise = draw.integers(-widest, widest, size=pixels, endpoint=True)
+    return tuple(Fraction(int(n), 1 << _PIXEL_BITS) for n in noise)
 
 
 def _excesses(flat: Design) -> list[Fraction]:
