@@ -80,6 +80,21 @@ SETTINGS: Mapping[str, tuple[str, Mapping[str, object], int]] = {
         {"size": 4, "pairs": 8, "gamma": 1.0, "delta": 0.005, "placement": "interval"},
         2,
     ),
+    "contractive-rows": (
+        "contractive_cnn",
+        {"size": 4, "channels": 4, "depth": 4, "mixing": "rows", "gamma": 1e-4},
+        0,
+    ),
+    "contractive-front": (
+        "contractive_cnn",
+        {"size": 6, "colours": 3, "channels": 4, "front": 3.0, "stride": 2, "head": "linear"},
+        1,
+    ),
+    "contractive-deep": (
+        "contractive_cnn",
+        {"size": 5, "channels": 8, "depth": 10, "contraction": 0.98, "gamma": 1e-3},
+        2,
+    ),
     "meap-unstable": ("meap", {"inputs": 10, "pairs": 8, "instability": 20.0}, 3),
 }
 

@@ -53,6 +53,7 @@ def test_the_sample_spans_families_and_hard_fractions() -> None:
     truths = [instance.truth for setting in SETTINGS for instance in made(setting)]
     assert {truth.family for truth in truths} == {
         "constant_box",
+        "contractive_cnn",
         "corners",
         "exact_radius",
         "meap",
