@@ -56,7 +56,7 @@ class ContractiveCnnKnobs(Knobs):
     classes: int = Field(10, ge=2, le=1_000, description="number of classes")
     epsilon: float = Field(0.02, ge=1e-4, le=0.5, description="l_inf radius of the box")
     contrast: float = Field(
-        1.0, ge=0, le=1_000, description="how far the centre's pixels vary, over epsilon; at most 1/2"
+        1.0, ge=0, le=1_000, description="variation of the centre's pixels over epsilon"
     )
     depth: int = Field(4, ge=1, le=64, description="number of contracting blocks D")
     channels: int = Field(8, ge=1, le=64, description="channels of a block")
