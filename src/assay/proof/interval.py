@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 
 from assay.proof.arithmetic import Vector
 from assay.proof.chain import Chain, Layer, relu
@@ -28,6 +29,13 @@ class Interval:
     def over(cls, denominator: int, lower: Sequence[int], upper: Sequence[int]) -> Interval:
         return cls(Vector(tuple(lower), denominator), Vector(tuple(upper), denominator))
 
+    def meet(self, other: Interval) -> Interval:
+        """What both allow."""
+        common = lcm(self.denominator, other.denominator)
+        lower = map(max, self.lower.over(common), other.lower.over(common))
+        upper = map(min, self.upper.over(common), other.upper.over(common))
+        return Interval.over(common, list(lower), list(upper))
+
     @property
     def denominator(self) -> int:
         return self.lower.denominator
@@ -50,10 +58,10 @@ def _sums(*vectors: list[int]) -> list[int]:
 def preactivations(
     chain: Chain, box: Interval, known: Mapping[int, Interval] | None = None
 ) -> list[Interval]:
-    """Bounds of every affine layer's result, the outputs last; `known` ones replace intervals."""
+    """Bounds of every affine layer's result, the outputs last; `known` ones improve intervals."""
     bounds = []
     for index, layer in enumerate(chain.layers):
-        proved = (known or {}).get(index)
-        bounds.append(through(layer, box) if proved is None else proved)
+        proved, plain = (known or {}).get(index), through(layer, box)
+        bounds.append(plain if proved is None else plain.meet(proved))
         box = Interval(relu(bounds[-1].lower), relu(bounds[-1].upper))
     return bounds

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from flint import fmpz_mat
 
-from assay.proof.arithmetic import Unsupported, entries
+from assay.proof.arithmetic import Unsupported
 from assay.proof.chain import Affine, Layer
 from assay.proof.convolution import Convolution
 
@@ -35,32 +35,36 @@ def squared_stretch(layer: Layer) -> Fraction:
     """An upper bound of the square of the l2 operator norm."""
     if layer.fan_in > _LARGEST_GRAM:
         raise Unsupported(f"a unit with {layer.fan_in} inputs is more than the l2 bound follows")
-    gram = layer.weight.transpose() * layer.weight
     if isinstance(layer, Affine):
+        gram = layer.weight.transpose() * layer.weight
         largest = max(sum(abs(int(entry)) for entry in row) for row in gram.tolist())
     else:
         strides = layer.geometry.strides
-        largest = min(_autocorrelation(gram, layer, s) for s in {strides, (1, 1)})
+        largest = min(_autocorrelation(layer, s) for s in {strides, (1, 1)})
     return Fraction(largest, layer.denominator**2)
 
 
-def _autocorrelation(gram: fmpz_mat, layer: Convolution, strides: tuple[int, int]) -> int:
+def _autocorrelation(layer: Convolution, strides: tuple[int, int]) -> int:
     """The largest sum over j' and d of |R(j, j', d)|, over channels j and phases of p."""
-    taps = layer.geometry.taps
-    channels, count = layer.geometry.shape[0], len(taps)
-    flat, size = entries(gram), layer.fan_in
-    phases: dict[tuple[int, int], dict[tuple[int, int], list[tuple[int, int]]]] = {}
-    for a, (u, v) in enumerate(taps):
+    taps, channels = layer.geometry.taps, layer.geometry.shape[0]
+    rows = layer.weight.tolist()
+    # one matrix (filters by channels) for each tap
+    matrices = [
+        fmpz_mat(len(rows), channels, [w for row in rows for w in row[a :: len(taps)]])
+        for a in range(len(taps))
+    ]
+    phases: dict[tuple[int, int], dict[tuple[int, int], fmpz_mat]] = {}
+    for (u, v), first in zip(taps, matrices, strict=True):
         reached = phases.setdefault((u % strides[0], v % strides[1]), {})
-        for b, (other_u, other_v) in enumerate(taps):
-            reached.setdefault((other_u - u, other_v - v), []).append((a, b))
+        for (other_u, other_v), second in zip(taps, matrices, strict=True):
+            step = other_u - u, other_v - v
+            product = first.transpose() * second
+            reached[step] = reached[step] + product if step in reached else product
     largest = 0
     for reached in phases.values():
-        for j in range(0, size, count):
-            total = 0
-            for pairs in reached.values():
-                starts = [(j + a) * size + b for a, b in pairs]
-                for k in range(0, channels * count, count):
-                    total += abs(sum([flat[start + k] for start in starts]))
-            largest = max(largest, total)
+        sums = [0] * channels
+        for matrix in reached.values():
+            for j, row in enumerate(matrix.tolist()):
+                sums[j] += sum(abs(int(entry)) for entry in row)
+        largest = max(largest, *sums)
     return largest

@@ -7,7 +7,8 @@ inputs that are off by at most E and bounded by M is off by at most
     |W| E + g_{n+1} (|W| (M + E) + |b|) + (n + 1) 2^-149.
 
 The inputs are float32 numbers (E = 0); ReLU keeps E; a unit whose real pre-activation is at most
--E everywhere is exactly zero in float32, too. It does not hold for TF32, fp16, Winograd or
+-E everywhere is exactly zero in float32, too. Where an l2 operator norm is known, the l2 norm of
+the error is at most that norm times the one before, plus that of the terms after |W| E. It does not hold for TF32, fp16, Winograd or
 flushed subnormals, nor where a partial sum could overflow, which is refused. M comes from
 interval bounds over the box.
 
@@ -42,24 +43,38 @@ _TINY = 2.0**-149
 _HUGE = 2.0**127
 """Half of what overflows float32, so that the rounding of partial sums cannot reach it."""
 _ULP = 2.0**-52
+_SLACK = 2.0**-20
+"""What an l2 norm is enlarged by: far more than any sum of squares here can lose."""
 
 
 def output_error(
-    layers: Sequence[AnyLayer], box: Box, tops: Mapping[int, Sequence[Fraction]] | None = None
+    layers: Sequence[AnyLayer],
+    box: Box,
+    tops: Mapping[int, Sequence[Fraction]] | None = None,
+    stretches: Mapping[int, Fraction] | None = None,
 ) -> list[Fraction]:
     """A bound of each output's float32 error on the float32 points of `box`.
 
     OverflowError tells that there is none, because float32 (or this float64) may overflow.
     `tops` gives upper bounds of a hidden layer's pre-activations that are proved to hold on the
-    box, where they are better than interval bounds.
+    box, where they are better than interval bounds; `stretches` gives proved upper bounds of the
+    squares of layers' l2 operator norms.
     """
     low = np.array([float_below(v) for v in box.lower])
     high = np.array([float_above(v) for v in box.upper])
     size = np.maximum(np.abs(low), np.abs(high))
-    error = np.zeros_like(size)
+    error, length = np.zeros_like(size), 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         for position, layer in enumerate(layers):
-            error = _layer_error(layer, size, error)
+            carried, own = _layer_error(layer, size, error)
+            error = (carried + own) * (1 + 4 * _ULP)
+            summed = _norm(error)
+            if stretches is not None and position in stretches:
+                norm = float_above(stretches[position]) ** 0.5
+                length = (norm * length + _norm(own)) * (1 + _SLACK)
+                error = np.minimum(error, length)
+                summed = min(summed, length)
+            length = summed
             if not np.isfinite(error).all():
                 raise OverflowError("a layer may overflow float32")
             low, high = _affine_range(layer, low, high)
@@ -81,10 +96,11 @@ def survives_float32(
     violation: Violation,
     margin: Fraction,
     tops: Mapping[int, Sequence[Fraction]] | None = None,
+    stretches: Mapping[int, Fraction] | None = None,
 ) -> bool:
     """Whether float32 gives the same answer on all of `box` as a real margin of this size."""
     try:
-        error = output_error(layers, box, tops)
+        error = output_error(layers, box, tops, stretches)
     except OverflowError:
         return False
     slack = max(
@@ -106,15 +122,24 @@ def _times(layer: AnyLayer, matrix: _Vector, vector: _Vector) -> _Vector:
     return np.asarray(product)
 
 
-def _layer_error(layer: AnyLayer, size: _Vector, error: _Vector) -> _Vector:
+def _norm(values: _Vector) -> float:
+    """An upper bound of the l2 norm."""
+    largest = float(values.max(initial=0.0))
+    if largest == 0 or not np.isfinite(largest):
+        return largest
+    return largest * float(np.sqrt(np.sum((values / largest) ** 2))) * (1 + _SLACK)
+
+
+def _layer_error(layer: AnyLayer, size: _Vector, error: _Vector) -> tuple[_Vector, _Vector]:
+    """What the errors of the inputs can add up to, and what rounding adds here."""
     matrix, bias = map(np.abs, _matrix_and_bias(layer))
     terms = matrix.shape[1] + 1
     up = 1 + (terms + 7) * _ULP
     g = terms * _U / (1 - terms * _U) * (1 + 4 * _ULP)
     carried = _times(layer, matrix, error) * up
     summed = (_times(layer, matrix, (size + error) * (1 + _ULP)) * up + bias) * (1 + _ULP)
-    result: _Vector = (carried + g * summed + (terms + 1) * _TINY) * (1 + 4 * _ULP)
-    return np.where(summed < _HUGE, result, np.inf)
+    own: _Vector = (g * summed + (terms + 1) * _TINY) * (1 + 4 * _ULP)
+    return carried, np.where(summed < _HUGE, own, np.inf)
 
 
 def _affine_range(layer: AnyLayer, low: _Vector, high: _Vector) -> tuple[_Vector, _Vector]:

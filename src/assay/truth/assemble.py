@@ -30,7 +30,8 @@ class Design:
     """A question about an MLP or a plain CNN before its truth is stated.
 
     `onnx` is given when the network came as a file; otherwise it is written from the layers.
-    `tops` gives upper bounds of hidden pre-activations that the checker's rule proves as well.
+    `tops` gives upper bounds of hidden pre-activations that the checker's rule proves as well,
+    `stretches` the bounds of squared l2 norms that it finds for convolutions.
     `prefix` tells apart the instances that one call of a constructor makes.
     """
 
@@ -42,6 +43,7 @@ class Design:
     violation: Violation
     facts: Mapping[str, str] = field(default_factory=dict)
     tops: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)
+    stretches: Mapping[int, Fraction] = field(default_factory=dict)
     onnx: bytes | None = None
     prefix: str = ""
 
@@ -66,7 +68,7 @@ def robust_instance(
         )
     stated = short_below(margin)
     guarded = _float32_box(design.box) and survives_float32(
-        design.layers, design.box, design.violation, stated, design.tops
+        design.layers, design.box, design.violation, stated, design.tops, design.stretches
     )
     certificate = {"kind": kind or design.family}
     if arrays is not None:
@@ -84,7 +86,7 @@ def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
     stated = short_above(margin)
     point = Box(tuple(witness), tuple(witness))
     guarded = _float32_box(point) and survives_float32(
-        design.layers, point, design.violation, stated
+        design.layers, point, design.violation, stated, None, design.stretches
     )
     text = tuple(vnnlib.decimal(value) for value in witness)
     return _instance(design, "violated", stated, guarded, {"kind": "witness"}, witness=text)

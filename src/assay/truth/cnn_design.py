@@ -17,6 +17,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from assay.proof import reader
+from assay.proof.chain import read_chain
+from assay.proof.operator_norms import squared_stretch
 from assay.question.convolution import ConvLayer
 from assay.question.region import Box
 from assay.truth.dyadic import leading_exponent, power
@@ -52,6 +55,12 @@ def convolution(
     offsets = np.array([float(b) for b in bias or [Fraction(0)] * len(kernel)], np.float32)
     top, left = kernel.shape[2] // 2, kernel.shape[3] // 2
     return ConvLayer(kernel, offsets, image, (stride, stride), (top, left, top, left))
+
+
+def squared_norms(onnx: bytes) -> dict[int, Fraction]:
+    """The bounds of squared l2 norms that the checker finds for the hidden layers."""
+    hidden = read_chain(reader.read(onnx)).below
+    return {index: squared_stretch(layer) for index, layer in enumerate(hidden)}
 
 
 def rounded(values: Floats) -> Floats:

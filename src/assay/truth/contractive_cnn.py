@@ -16,7 +16,8 @@ The twin's bias is just below what the network really drops by at a known corner
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -35,7 +36,15 @@ from assay.question.floaterror import Layer
 from assay.question.property import Violation
 from assay.question.region import Box
 from assay.truth.assemble import Design, mlp_outputs, robust_instance, violated_instance
-from assay.truth.cnn_design import Floats, convolution, ends, forward, lowest_corner, relu
+from assay.truth.cnn_design import (
+    Floats,
+    convolution,
+    ends,
+    forward,
+    lowest_corner,
+    relu,
+    squared_norms,
+)
 from assay.truth.constructor import Constructor, Knobs
 from assay.truth.contracting_filters import Filters, by_orthogonality, by_row_sums
 from assay.truth.dyadic import as_written, float32_at_least, float32_at_most, power, radius
@@ -101,6 +110,15 @@ class ContractiveCnnKnobs(Knobs):
         return self
 
 
+@dataclass(frozen=True)
+class Proved:
+    """A bound for each rival, upper bounds of all pre-activations, and squares of l2 norms."""
+
+    excesses: tuple[Fraction, ...]
+    tops: Mapping[int, Sequence[Fraction]]
+    stretches: Mapping[int, Fraction]
+
+
 def make(knobs: ContractiveCnnKnobs, seed: int) -> list[Instance]:
     draw = generator(FAMILY, knobs, seed)
     epsilon = radius(knobs.epsilon)
@@ -110,7 +128,7 @@ def make(knobs: ContractiveCnnKnobs, seed: int) -> list[Instance]:
     layers, squared, signs = _layers(draw, knobs, box)
     weights = _readout(draw, knobs, label, layers[-1], signs)
 
-    def design(biases: Sequence[Fraction]) -> Design:
+    def design(biases: Sequence[Fraction], proved: Proved | None = None) -> Design:
         readout: Layer = (weights, np.array([float(b) for b in biases], np.float32))
         return Design(
             FAMILY,
@@ -120,10 +138,13 @@ def make(knobs: ContractiveCnnKnobs, seed: int) -> list[Instance]:
             box,
             Violation.misclassification(label, knobs.classes),
             {"epsilon": str(epsilon), "squared_norm": str(squared)},
+            proved.tops if proved else {},
+            proved.stretches if proved else {},
         )
 
     flat = design([Fraction(0)] * knobs.classes)
-    bounds = _excesses(flat)
+    proved = _proved(flat)
+    bounds = list(proved.excesses)
     bounds.insert(label, Fraction(0))
     rivals = [k for k in range(knobs.classes) if k != label]
     gamma = as_written(knobs.gamma)
@@ -138,8 +159,8 @@ def make(knobs: ContractiveCnnKnobs, seed: int) -> list[Instance]:
     spoiled = _spoiled(knobs, label, rival, biases, at_corner + depth)
     margin = min(bounds[k] + biases[label] - biases[k] for k in rivals)
     return [
-        robust_instance(design(biases), margin),
-        violated_instance(design(spoiled), corner),
+        robust_instance(design(biases, proved), margin),
+        violated_instance(design(spoiled, proved), corner),
     ]
 
 
@@ -152,10 +173,16 @@ def _centre(draw: Generator, knobs: ContractiveCnnKnobs, epsilon: Fraction) -> t
     return tuple(Fraction(int(n), 1 << _PIXEL_BITS) for n in noise)
 
 
-def _excesses(flat: Design) -> list[Fraction]:
-    """What the checker's rule proves of every rival when all classes have the bias zero."""
+def _proved(flat: Design) -> Proved:
+    """What the checker's rule proves when all classes have the bias zero."""
     question = question_reader.read(flat.question_bytes())
-    return excesses(Claim(question, read_chain(reader.read(flat.network_bytes())), None))
+    chain = read_chain(reader.read(flat.network_bytes()))
+    bounds, intervals = excesses(Claim(question, chain, None))
+    return Proved(
+        tuple(bounds),
+        {index: interval.upper.fractions() for index, interval in intervals.items()},
+        squared_norms(flat.network_bytes()),
+    )
 
 
 def _kept(knobs: ContractiveCnnKnobs, label: int, needed: Sequence[Fraction]) -> list[Fraction]:

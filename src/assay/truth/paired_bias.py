@@ -40,6 +40,7 @@ from assay.truth.cnn_design import (
     lowest_corner,
     relu,
     rounded,
+    squared_norms,
 )
 from assay.truth.constructor import Constructor, Knobs
 from assay.truth.dyadic import as_written, float32_at_least, float32_at_most, nearest, power, radius
@@ -146,9 +147,13 @@ def make(knobs: PairedBiasKnobs, seed: int) -> list[Instance]:
         )
 
     rivals = [Fraction(o) for k, o in enumerate(offsets) if k != label]
+    norms = squared_norms(design(pairs).network_bytes())
+    kept, lost = (
+        replace(design(chosen), stretches=norms) for chosen in (pairs, pairs.swapped(weak))
+    )
     return [
-        robust_instance(design(pairs), Fraction(offsets[label]) - max(rivals)),
-        violated_instance(design(pairs.swapped(weak)), corner),
+        robust_instance(kept, Fraction(offsets[label]) - max(rivals)),
+        violated_instance(lost, corner),
     ]
 
 

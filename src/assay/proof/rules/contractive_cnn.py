@@ -8,34 +8,38 @@ so the layers' operator norms multiply: with radii r,
 
 An excess a z + b therefore drops below its exact value at c by at most |a|_1 times the first
 bound, and at most |a|_2 times the second; the smaller one counts. Nothing needs to contract: the
-margin says whether it was enough.
+margin says whether it was enough. The same holds for every unit on the way, for the guard.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isqrt, prod
 
-from assay.proof.arithmetic import Vector
+from assay.proof.arithmetic import Vector, root_above
 from assay.proof.chain import relu
 from assay.proof.claim import Claim, Proof
+from assay.proof.interval import Interval
 from assay.proof.operator_norms import row_sum, squared_stretch
 
 
 def prove(claim: Claim) -> Proof:
-    return Proof(min(excesses(claim)))
+    bounds, intervals = excesses(claim)
+    return Proof(min(bounds), intervals)
 
 
-def excesses(claim: Claim) -> list[Fraction]:
-    """A lower bound, over the box, of the excess of each disjunct."""
+def excesses(claim: Claim) -> tuple[list[Fraction], dict[int, Interval]]:
+    """Lower bounds, over the box, of the excess of each disjunct, and intervals of all units."""
     ends = list(zip(claim.question.lower, claim.question.upper, strict=True))
     half = Fraction(1, 2)
     radii = [half * (high - low) for low, high in ends]
     point = Vector.of([half * (low + high) for low, high in ends])
-    for layer in claim.chain.below:
-        point = relu(layer.at(point))
-    farthest = max(radii) * prod(row_sum(layer) for layer in claim.chain.below)
-    squares = sum(r * r for r in radii) * prod(map(squared_stretch, claim.chain.below))
+    farthest, squares = max(radii), sum((r * r for r in radii), start=Fraction(0))
+    intervals = {}
+    for index, layer in enumerate(claim.chain.below):
+        point = layer.at(point)
+        farthest, squares = farthest * row_sum(layer), squares * squared_stretch(layer)
+        intervals[index] = _around(point, min(farthest, root_above(squares)))
+        point = relu(point)
     bounds = []
     for objective in claim.objectives():
         row, scale = objective.coefficients.numerators, objective.coefficients.denominator
@@ -44,10 +48,10 @@ def excesses(claim: Claim) -> list[Fraction]:
         in_maximum = farthest * Fraction(sum(map(abs, row)), scale)
         in_squares = root_above(squares * Fraction(sum(w * w for w in row), scale * scale))
         bounds.append(middle - min(in_maximum, in_squares))
-    return bounds
+    return bounds, intervals
 
 
-def root_above(value: Fraction) -> Fraction:
-    """A number just above the square root, off by less than 2^-64 of the denominator's inverse."""
-    product = value.numerator * value.denominator
-    return Fraction(isqrt(product << 128) + 1, value.denominator << 64)
+def _around(point: Vector, reach: Fraction) -> Interval:
+    step = -(-reach.numerator * point.denominator // reach.denominator)
+    lower = [n - step for n in point.numerators]
+    return Interval.over(point.denominator, lower, [n + step for n in point.numerators])
