@@ -15,8 +15,17 @@ from pydantic import ValidationError
 from assay.bounds.interval import enclosing_box, output_bounds
 from assay.bounds.interval_margin import excludes
 from assay.bounds.linear import linear_margin_bounds
+from assay.proof import reader
+from assay.proof.chain import read_chain
 from assay.proof.checker import check
+from assay.proof.guard import output_errors
+from assay.proof.interval import Interval
 from assay.question.convolution import ConvLayer
+from assay.question.exact import ExactFunction
+from assay.question.floaterror import output_error
+from assay.question.mlp_layers import chain_layers
+from assay.question.runtime import FloatRunner
+from assay.truth.cnn_design import squared_norms
 from assay.truth.contracting_filters import by_orthogonality, by_row_sums
 from assay.truth.contractive_cnn import ContractiveCnnKnobs, make
 from assay.truth.instance import Instance
@@ -144,6 +153,30 @@ def test_intervals_and_linear_bounds_blow_up_with_depth_where_l2_contracts() -> 
         assert check(robust.onnx, robust.vnnlib, truth, None).status == "verified"
     assert intervals[6] < 3 * intervals[4] < 9 * intervals[2] < 0
     assert lines[6] < 2 * lines[4] < 0
+
+
+def test_float32_errors_stay_below_what_both_implementations_allow() -> None:
+    robust, _ = make(knobs(depth=6, channels=8, size=5, head="linear"), 4)
+    written = WrittenCnn(robust)
+    box, layers = written.case.box, chain_layers(written.network)
+    plain = output_error(layers, box)
+    followed = output_error(layers, box, None, squared_norms(robust.onnx))
+    chain = read_chain(reader.read(robust.onnx))
+    exact_bounds = output_errors(chain, Interval.of(box.lower, box.upper), {})
+    checked = [Fraction(e, 1 << 180) for e in exact_bounds]
+    assert sum(followed) < sum(plain) / 2
+    assert all(a <= b for a, b in zip(checked, followed, strict=True))
+    runner, function = FloatRunner(written.network), ExactFunction(written.network)
+    for point in sample(written.case, 20, 3):
+        values = runner.run(point[None])[0]
+        right = function(exact(point))
+        errors = [abs(Fraction(float(v)) - r) for v, r in zip(values, right, strict=True)]
+        assert all(e <= b for e, b in zip(errors, checked, strict=True))
+
+
+def test_deep_networks_keep_their_float32_guard() -> None:
+    robust, violated = make(knobs(depth=10, channels=8, size=8, classes=10), 0)
+    assert {robust.truth.guard, violated.truth.guard} == {"float32"}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ if |W|(M+E) + |b| is below 2^127. ReLU makes no error, and a unit that cannot ri
 more than its error is exactly zero in float32, too.
 
 In a convolution the l2 norm of the error is at most the l2 operator norm times that of the error
-before, plus that of the terms after |W|E; no unit's error exceeds it.
+before, plus that of the terms after |W|E; no unit's error exceeds it. After convolutions an output
+gets no more of it than its own weights' l2 norm times that.
 All numbers are integers in units of 2^-180, rounded up.
 """
 
@@ -51,6 +52,10 @@ def output_errors(chain: Chain, box: Interval, known: dict[int, Interval]) -> li
     error, length = [0] * len(size), 0
     for layer, interval in zip(chain.layers, preactivations(chain, box, known), strict=True):
         carried, own = _layer_error(layer, size, error)
+        if layer is chain.last and any(isinstance(below, Convolution) for below in chain.below):
+            norms = [_norm(row) for row in chain.last.rows]
+            straight = [-(-length * norm // layer.denominator) for norm in norms]
+            carried = list(map(min, carried, straight))
         error = [c + o for c, o in zip(carried, own, strict=True)]
         summed = _norm(error)
         if isinstance(layer, Convolution):

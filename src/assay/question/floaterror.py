@@ -7,10 +7,11 @@ inputs that are off by at most E and bounded by M is off by at most
     |W| E + g_{n+1} (|W| (M + E) + |b|) + (n + 1) 2^-149.
 
 The inputs are float32 numbers (E = 0); ReLU keeps E; a unit whose real pre-activation is at most
--E everywhere is exactly zero in float32, too. Where an l2 operator norm is known, the l2 norm of
-the error is at most that norm times the one before, plus that of the terms after |W| E. It does not hold for TF32, fp16, Winograd or
-flushed subnormals, nor where a partial sum could overflow, which is refused. M comes from
-interval bounds over the box.
+-E everywhere is exactly zero in float32, too. Where l2 operator norms are known, the l2 norm of the
+error is at most a layer's norm times the one before, plus that of the terms after |W| E, and an
+output gets no more of it than its own weights' l2 norm times that. It does not hold for TF32,
+fp16, Winograd or flushed subnormals, nor where a partial sum could overflow, which is refused. M
+comes from interval bounds over the box.
 
 Everything is computed in float64 and rounded up: a product of a nonnegative n-column matrix with
 a nonnegative vector is inflated by 1 + (n + 8) 2^-52, at least twice what its rounding can lose.
@@ -67,6 +68,9 @@ def output_error(
     with np.errstate(over="ignore", invalid="ignore"):
         for position, layer in enumerate(layers):
             carried, own = _layer_error(layer, size, error)
+            if stretches and position == len(layers) - 1:
+                norms = np.array([_norm(np.abs(row)) for row in _matrix_and_bias(layer)[0]])
+                carried = np.minimum(carried, norms * length * (1 + _SLACK))
             error = (carried + own) * (1 + 4 * _ULP)
             summed = _norm(error)
             if stretches is not None and position in stretches:
