@@ -155,3 +155,19 @@ def test_a_network_that_ends_in_a_convolution_is_unsupported() -> None:
     constants = {"K": np.ones((1, 1, 2, 2), np.float32)}
     with pytest.raises(Unsupported, match="end in a matrix"):
         chain(model([node], constants, (1, 1, 2, 2), (1, 1, 1, 1)).SerializeToString())
+
+
+def test_a_network_of_too_many_windows_is_unsupported_before_it_takes_room() -> None:
+    """A few bytes of padding a node can ask for a large image."""
+    nodes, name = [], "x"
+    for number in range(40):
+        following = f"c{number}"
+        nodes.append(helper.make_node("Conv", [name, "K"], [following], pads=[8] * 4))
+        nodes.append(helper.make_node("Relu", [following], [f"z{number}"]))
+        name = f"z{number}"
+    nodes.append(helper.make_node("Flatten", [name], ["f"]))
+    nodes.append(helper.make_node("MatMul", ["f", "W"], ["y"]))
+    constants = {"K": np.ones((1, 1, 9, 9), np.float32), "W": np.ones((4, 2), np.float32)}
+    graph = model(nodes, constants, (1, 1, 300, 300), (1, 2))
+    with pytest.raises(Unsupported, match="too large"):
+        chain(graph.SerializeToString())

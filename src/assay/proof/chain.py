@@ -14,7 +14,7 @@ from math import lcm, prod
 from flint import fmpz_mat
 
 from assay.proof.arithmetic import Rejected, Unsupported, Vector, column, entries
-from assay.proof.convolution import Convolution, read_convolution
+from assay.proof.convolution import MOST_WINDOWS, Convolution, read_convolution
 from assay.proof.reader import Graph, Node, Tensor
 
 
@@ -109,6 +109,7 @@ def read_chain(graph: Graph) -> Chain:
     """Recognise the chain, or raise Unsupported naming the node that is not part of one."""
     layers: list[Layer] = []
     affine: Layer | None = None
+    windows = 0
     name, shape = graph.input, graph.input_shape
     for node in graph.nodes:
         data = [i for i in node.inputs if i not in graph.constants and i not in graph.integers]
@@ -129,6 +130,9 @@ def read_chain(graph: Graph) -> Chain:
                 affine = affine.plus(_row(node, node.inputs[2], shape, graph))
         elif form in (("Conv", 2), ("Conv", 3)) and affine is None:
             affine, shape = read_convolution(node, name, shape, graph)
+            windows += affine.fan_in * prod(affine.geometry.positions)
+            if windows > MOST_WINDOWS:
+                raise Unsupported(f"{node.place()} makes the network too large for the checker")
         elif form == ("Add", 2) and not node.attributes and isinstance(affine, Affine):
             if any(affine.bias):
                 raise Unsupported(f"{node.place()} adds a second bias")

@@ -6,6 +6,7 @@ strides. A product with it is one small matrix (filters by taps) times the windo
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm, prod
@@ -15,7 +16,8 @@ from flint import fmpz_mat
 from assay.proof.arithmetic import Rejected, Unsupported, Vector, entries
 from assay.proof.reader import Graph, Node
 
-_MOST_WINDOWS = 1 << 24
+MOST_WINDOWS = 1 << 24
+"""Entries of all windows of a network: eight bytes each."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Geometry:
         return [(u, v) for u in range(self.kernel[0]) for v in range(self.kernel[1])]
 
     @cached_property
-    def windows(self) -> tuple[int, ...]:
+    def windows(self) -> array[int]:
         """For each channel and tap, then each position: the input it reads, or -1 for padding."""
         _, height, width = self.shape
         plane = []
@@ -46,10 +48,13 @@ class Geometry:
                 for x in columns
             ]
         size = height * width
-        return tuple(
-            -1 if index < 0 else channel * size + index
-            for channel in range(self.shape[0])
-            for index in plane
+        return array(
+            "q",
+            (
+                -1 if index < 0 else channel * size + index
+                for channel in range(self.shape[0])
+                for index in plane
+            ),
         )
 
 
@@ -128,7 +133,7 @@ def read_convolution(
         raise Rejected(f"{node.place()} has a kernel larger than its padded input")
     positions = room[0] // strides[0] + 1, room[1] // strides[1] + 1
     taps = channels * prod(sides)
-    if max(taps, filters) * prod(positions) > _MOST_WINDOWS:
+    if max(taps, filters) * prod(positions) > MOST_WINDOWS:
         raise Unsupported(f"{node.place()} is larger than the checker follows")
     geometry = Geometry(
         (shape[1], shape[2], shape[3]),
