@@ -23,9 +23,10 @@ from small_claims import Claimed
 
 from assay.errors import AssayError
 from assay.question import vnnlib
+from assay.question.convolution import ConvLayer
 from assay.question.exact import evaluate
 from assay.question.floaterror import survives_float32
-from assay.question.mlp_layers import mlp_layers
+from assay.question.mlp_layers import chain_layers
 from assay.question.network import Network, load
 from assay.question.property import Case
 from assay.question.region import Box
@@ -58,11 +59,12 @@ class Asked:
 
 
 def asked(claim: Claimed) -> Asked | None:
-    """The question, or None if the files do not state one about an MLP."""
+    """The question, or None if the files do not state one about an MLP or a plain CNN."""
     try:
         network = load(claim.onnx, "mutant")
         (case,) = vnnlib.read(claim.vnnlib.decode(), "mutant").cases
-        layers = mlp_layers(network)
+        chain = chain_layers(network)
+        layers = tuple(x.dense() if isinstance(x, ConvLayer) else x for x in chain)
         if (case.box.dimension, case.violation.outputs) != (network.inputs, network.outputs):
             return None
         outputs = evaluate(network, case.box.lower)

@@ -69,6 +69,32 @@ SETTINGS: Mapping[str, tuple[str, Mapping[str, object], int]] = {
     "meap-two": ("meap", {"inputs": 3, "classes": 2, "pairs": 2, "gamma": 1.0}, 0),
     "meap-fine": ("meap", {"inputs": 50, "pairs": 32, "epsilon": 0.05, "gamma": 1e-5}, 1),
     "meap-many": ("meap", {"inputs": 20, "pairs": 64, "epsilon": 0.5, "gamma": 100.0}, 2),
+    "paired-small": ("paired_bias", {"size": 4, "pairs": 2, "backbone": 1, "classes": 3}, 0),
+    "paired-deep": (
+        "paired_bias",
+        {"size": 6, "pairs": 4, "backbone": 4, "width": 4, "gamma": 1e-3, "delta": 0.1},
+        1,
+    ),
+    "paired-interval": (
+        "paired_bias",
+        {"size": 4, "pairs": 8, "gamma": 1.0, "delta": 0.005, "placement": "interval"},
+        2,
+    ),
+    "contractive-rows": (
+        "contractive_cnn",
+        {"size": 4, "channels": 4, "depth": 4, "mixing": "rows", "gamma": 1e-4},
+        0,
+    ),
+    "contractive-front": (
+        "contractive_cnn",
+        {"size": 6, "colours": 3, "channels": 4, "front": 3.0, "stride": 2, "head": "linear"},
+        1,
+    ),
+    "contractive-deep": (
+        "contractive_cnn",
+        {"size": 5, "channels": 8, "depth": 10, "contraction": 0.98, "gamma": 1e-3},
+        2,
+    ),
     "meap-unstable": ("meap", {"inputs": 10, "pairs": 8, "instability": 20.0}, 3),
 }
 

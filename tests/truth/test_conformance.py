@@ -25,7 +25,7 @@ from assay.proof.checker import check
 from assay.question import vnnlib
 from assay.question.exact import ExactFunction
 from assay.question.floaterror import output_error
-from assay.question.mlp_layers import mlp_layers
+from assay.question.mlp_layers import chain_layers
 from assay.question.network import load
 from assay.question.property import Case
 from assay.question.region import Box
@@ -199,8 +199,8 @@ def test_every_exact_evaluator_agrees(name: str) -> None:
         for point in points:
             outputs = function(point)
             assert chain.outputs(Vector.of(point)).fractions() == outputs
-            if network.operators <= {"Gemm", "Relu"}:
-                assert mlp_outputs(mlp_layers(network), point) == outputs
+            if network.operators <= {"Conv", "Flatten", "Gemm", "Relu"}:
+                assert mlp_outputs(chain_layers(network), point) == outputs
             margin = asked(instance).violation.margin(outputs)
             if instance.truth.answer == "robust":
                 assert margin >= instance.truth.margin
@@ -221,7 +221,7 @@ def test_exported_files_run_in_onnx_runtime_and_torch(name: str) -> None:
         together = runner.run(rows.astype(np.float32))
         double = torch_view(network, torch.float64)(torch.tensor(rows)).numpy()
         for row, point in enumerate(points):
-            bounds = output_error(mlp_layers(network), Box(tuple(point), tuple(point)))
+            bounds = output_error(chain_layers(network), Box(tuple(point), tuple(point)))
             alone = runner.run(rows[row : row + 1].astype(np.float32))[0]
             for k, (right, bound) in enumerate(zip(function(point), bounds, strict=True)):
                 assert abs(Fraction(float(together[row, k])) - right) <= bound

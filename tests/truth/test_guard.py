@@ -12,10 +12,11 @@ from attacks import Attack, float32_inside
 from numpy.typing import NDArray
 from specimens import SETTINGS, made, of
 
+from assay.question.convolution import ConvLayer
 from assay.question.exact import ExactFunction
-from assay.question.floaterror import Layer, output_error, survives_float32
+from assay.question.floaterror import AnyLayer, output_error, survives_float32
 from assay.question.graph import mlp
-from assay.question.mlp_layers import mlp_layers
+from assay.question.mlp_layers import chain_layers
 from assay.question.network import load
 from assay.question.property import Violation
 from assay.question.region import Box
@@ -100,11 +101,13 @@ def test_both_guards_occur_for_both_answers() -> None:
     assert set(knife_edges) == {"real"}
 
 
-def summed(layers: tuple[Layer, ...], point: Points, order: str, seed: int) -> Points:
+def summed(layers: tuple[AnyLayer, ...], point: Points, order: str, seed: int) -> Points:
     """A float32 evaluation whose sums are taken one by one in the given order."""
     draw = np.random.default_rng(seed)
     values = point
-    for position, (weight, bias) in enumerate(layers):
+    for position, layer in enumerate(layers):
+        # the zeros of a convolution's matrix add nothing, in any order
+        weight, bias = layer.dense() if isinstance(layer, ConvLayer) else layer
         if position:
             values = np.maximum(values, np.float32(0))
         terms = np.concatenate([weight * values, bias[:, None]], axis=1)
@@ -121,7 +124,7 @@ def summed(layers: tuple[Layer, ...], point: Points, order: str, seed: int) -> P
 def deviations(instance: Instance, count: int) -> list[tuple[Fraction, Fraction]]:
     """|float32 - exact| against the bound, for every output, point and way to evaluate."""
     attack = Attack(instance, 7)
-    layers = mlp_layers(attack.network)
+    layers = chain_layers(attack.network)
     runner, function = FloatRunner(attack.network), ExactFunction(attack.network)
     bounds = output_error(layers, attack.box)
     drawn = torch.cat([attack.uniform(count), attack.corners(count)]).numpy()

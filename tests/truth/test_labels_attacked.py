@@ -53,9 +53,11 @@ def test_the_sample_spans_families_and_hard_fractions() -> None:
     truths = [instance.truth for setting in SETTINGS for instance in made(setting)]
     assert {truth.family for truth in truths} == {
         "constant_box",
+        "contractive_cnn",
         "corners",
         "exact_radius",
         "meap",
+        "paired_bias",
     }
     assert any(truth.parameters.get("fraction") == 0.99999 for truth in truths)
     assert {truth.answer for truth in truths} == {"robust", "violated"}

@@ -2,7 +2,7 @@
 
 It stands alone: the standard library, the ONNX protobuf reader and exact integers
 (python-flint), nothing else of Assay, no floating point and no solver. Read it in this order:
-`arithmetic` (numbers), `vnnlib` and `reader` (the two files), `chain` (networks as alternating
-affine maps and ReLUs), `interval` and `guard` (exact bounds, float32 error), then `rules/`, one
-proof a file, and `checker`, which ties them together.
+`arithmetic` (numbers), `vnnlib` and `reader` (the two files), `convolution` and `chain` (networks
+as alternating affine maps and ReLUs), `interval` and `guard` (exact bounds, float32 error), then
+`rules/`, one proof a file, and `checker`, which ties them together.
 """

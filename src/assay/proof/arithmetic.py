@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import isqrt, lcm
 
 from flint import fmpz_mat
 
@@ -58,6 +58,12 @@ def float32_vector(raw: bytes, place: str) -> Vector:
         scale[head] = (-1 if head >> 8 else 1) << (exponent - base)
     numerators = [((word & 0x7FFFFF) + implicit[word >> 23]) * scale[word >> 23] for word in words]
     return Vector(tuple(numerators), 1 << (150 - base))
+
+
+def root_above(value: Fraction) -> Fraction:
+    """A number just above the square root, off by less than 2^-63 of the denominator's inverse."""
+    product = value.numerator * value.denominator
+    return Fraction(isqrt(product << 128) + 1, value.denominator << 64)
 
 
 def is_float32(value: Fraction) -> bool:

@@ -1,8 +1,8 @@
 """A network as a chain: affine, ReLU, affine, ReLU, …, affine, over the flattened tensors.
 
 The graph itself is recognised: every node must take its data from the node before it. An affine
-map is one Gemm, or one MatMul with at most one Add after it, so that its float32 evaluation is
-one sum of fan-in + 1 terms a unit; the guard relies on that.
+map is one Gemm, one Conv, or one MatMul with at most one Add after it, so that its float32
+evaluation is one sum of fan-in + 1 terms a unit; the guard relies on that.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from math import lcm, prod
 from flint import fmpz_mat
 
 from assay.proof.arithmetic import Rejected, Unsupported, Vector, column, entries
+from assay.proof.convolution import MOST_WINDOWS, Convolution, read_convolution
 from assay.proof.reader import Graph, Node, Tensor
 
 
@@ -33,6 +34,10 @@ class Affine:
     def fan_in(self) -> int:
         return int(self.weight.ncols())
 
+    @property
+    def inputs(self) -> int:
+        return self.fan_in
+
     @cached_property
     def rows(self) -> list[list[int]]:
         return [[int(entry) for entry in row] for row in self.weight.tolist()]
@@ -44,8 +49,19 @@ class Affine:
         positive = fmpz_mat(*shape, [max(entry, 0) for entry in flat])
         return positive, self.weight - positive
 
+    def times(self, matrix: fmpz_mat, values: list[int]) -> list[int]:
+        """A matrix of this map's shape times a vector."""
+        return entries(matrix * column(values))
+
+    def responses(self) -> list[list[int]]:
+        """Units that share their weights, so differ by their bias alone."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for unit, row in enumerate(self.rows):
+            groups.setdefault(tuple(row), []).append(unit)
+        return list(groups.values())
+
     def at(self, point: Vector) -> Vector:
-        product = entries(self.weight * column(point.numerators))
+        product = self.times(self.weight, list(point.numerators))
         values = (p + b * point.denominator for p, b in zip(product, self.bias, strict=True))
         return Vector(tuple(values), self.denominator * point.denominator)
 
@@ -56,21 +72,33 @@ class Affine:
         return replace(self, weight=weight, bias=bias.over(common), denominator=common)
 
 
+Layer = Affine | Convolution
+
+
 @dataclass(frozen=True)
 class Chain:
-    """Affine maps with a ReLU between each two; the last one makes the outputs."""
+    """Affine maps with a ReLU between each two; the last one, a matrix, makes the outputs."""
 
-    layers: tuple[Affine, ...]
+    below: tuple[Layer, ...]
+    last: Affine
 
     @property
+    def layers(self) -> tuple[Layer, ...]:
+        return (*self.below, self.last)
+
+    @cached_property
     def hidden(self) -> tuple[Affine, ...]:
-        return self.layers[:-1]
+        """The hidden layers of a network without convolutions."""
+        matrices = tuple(layer for layer in self.below if isinstance(layer, Affine))
+        if len(matrices) < len(self.below):
+            raise Unsupported("this kind of certificate is for networks without convolutions")
+        return matrices
 
     def outputs(self, point: Vector, start: int = 0) -> Vector:
         """The exact outputs when `point` enters layer `start`."""
-        for layer in self.layers[start:-1]:
+        for layer in self.below[start:]:
             point = relu(layer.at(point))
-        return self.layers[-1].at(point)
+        return self.last.at(point)
 
 
 def relu(vector: Vector) -> Vector:
@@ -79,13 +107,16 @@ def relu(vector: Vector) -> Vector:
 
 def read_chain(graph: Graph) -> Chain:
     """Recognise the chain, or raise Unsupported naming the node that is not part of one."""
-    layers: list[Affine] = []
-    affine: Affine | None = None
+    layers: list[Layer] = []
+    affine: Layer | None = None
+    windows = 0
     name, shape = graph.input, graph.input_shape
     for node in graph.nodes:
         data = [i for i in node.inputs if i not in graph.constants and i not in graph.integers]
         if data != [name]:
             raise Unsupported(f"{node.place()} does not continue a chain of layers")
+        if node.lists and node.operator != "Conv":
+            raise Unsupported(f"{node.place()} has an attribute that the checker does not know")
         form = (node.operator, len(node.inputs))
         if node.operator in ("Flatten", "Reshape", "Identity"):
             shape = _reshaped(node, shape, graph)
@@ -97,7 +128,12 @@ def read_chain(graph: Graph) -> Chain:
             shape = (1, affine.units)
             if len(node.inputs) == 3:
                 affine = affine.plus(_row(node, node.inputs[2], shape, graph))
-        elif form == ("Add", 2) and not node.attributes and affine is not None:
+        elif form in (("Conv", 2), ("Conv", 3)) and affine is None:
+            affine, shape = read_convolution(node, name, shape, graph)
+            windows += affine.fan_in * prod(affine.geometry.positions)
+            if windows > MOST_WINDOWS:
+                raise Unsupported(f"{node.place()} makes the network too large for the checker")
+        elif form == ("Add", 2) and not node.attributes and isinstance(affine, Affine):
             if any(affine.bias):
                 raise Unsupported(f"{node.place()} adds a second bias")
             constant = node.inputs[1] if node.inputs[0] == name else node.inputs[0]
@@ -105,11 +141,11 @@ def read_chain(graph: Graph) -> Chain:
         else:
             raise Unsupported(f"{node.place()} does not fit into a chain of affine maps and ReLUs")
         name = node.output
-    if affine is None or name != graph.output:
-        raise Unsupported("the network does not end in an affine map that is its output")
+    if not isinstance(affine, Affine) or name != graph.output:
+        raise Unsupported("the network does not end in a matrix that makes its output")
     if shape != graph.output_shape:
         raise Rejected(f"the network makes shape {shape} and declares {graph.output_shape}")
-    return Chain((*layers, affine))
+    return Chain(tuple(layers), affine)
 
 
 def _reshaped(node: Node, shape: tuple[int, ...], graph: Graph) -> tuple[int, ...]:

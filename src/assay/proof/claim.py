@@ -45,7 +45,7 @@ class Claim:
 
         The claim is proved when every disjunct's excess is positive on the whole box.
         """
-        last = self.chain.layers[-1]
+        last = self.chain.last
         if len(self.question.disjuncts) * last.fan_in > _MOST_COEFFICIENTS:
             raise Unsupported("the VNN-LIB file has more disjuncts than the checker follows")
         for disjunct in self.question.disjuncts:

@@ -6,17 +6,24 @@ most |W|E + g(|W|(M+E) + |b|) + (n+1) 2^-149, for any order of the sum and with 
 multiply-add (not for TF32, fp16, Winograd, or flushed subnormals). No partial sum can overflow
 if |W|(M+E) + |b| is below 2^127. ReLU makes no error, and a unit that cannot rise above zero by
 more than its error is exactly zero in float32, too.
+
+In a convolution the l2 norm of the error is at most the l2 operator norm times that of the error
+before, plus that of the terms after |W|E; no unit's error exceeds it. After convolutions an output
+gets no more of it than its own weights' l2 norm times that.
 All numbers are integers in units of 2^-180, rounded up.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isqrt
 
-from assay.proof.arithmetic import Rejected, column, entries, is_float32
-from assay.proof.chain import Affine, Chain
+from assay.proof.arithmetic import Rejected, is_float32, root_above
+from assay.proof.chain import Chain, Layer
 from assay.proof.claim import Proof
+from assay.proof.convolution import Convolution
 from assay.proof.interval import Interval, preactivations
+from assay.proof.operator_norms import squared_stretch
 from assay.proof.vnnlib import Question
 
 _UNIT = 180
@@ -42,31 +49,49 @@ def output_errors(chain: Chain, box: Interval, known: dict[int, Interval]) -> li
     """A bound of each output's float32 error over a box of float32 inputs."""
     ends = zip(box.lower.numerators, box.upper.numerators, strict=True)
     size = [_ceil(max(abs(a), abs(b)), box.denominator) for a, b in ends]
-    error = _layer_error(chain.layers[0], size, [0] * len(size))
-    bounds = preactivations(chain, box, known)
-    for layer, interval in zip(chain.layers[1:], bounds, strict=False):
+    error, length = [0] * len(size), 0
+    for layer, interval in zip(chain.layers, preactivations(chain, box, known), strict=True):
+        carried, own = _layer_error(layer, size, error)
+        if layer is chain.last and any(isinstance(below, Convolution) for below in chain.below):
+            norms = [_norm(row) for row in chain.last.rows]
+            straight = [-(-length * norm // layer.denominator) for norm in norms]
+            carried = list(map(min, carried, straight))
+        error = [c + o for c, o in zip(carried, own, strict=True)]
+        summed = _norm(error)
+        if isinstance(layer, Convolution):
+            norm = root_above(squared_stretch(layer))
+            length = -(-length * norm.numerator // norm.denominator) + _norm(own)
+            error = [min(e, length) for e in error]
+            summed = min(summed, length)
+        length = summed
         tops = [_ceil(n, interval.denominator) for n in interval.upper.numerators]
-        error = [e if top + e > 0 else 0 for top, e in zip(tops, error, strict=True)]
-        error = _layer_error(layer, [max(top, 0) for top in tops], error)
+        if layer is not chain.last:
+            error = [e if top + e > 0 else 0 for top, e in zip(tops, error, strict=True)]
+        size = [max(top, 0) for top in tops]
     return error
+
+
+def _norm(values: list[int]) -> int:
+    """The l2 norm, rounded up."""
+    return isqrt(sum(v * v for v in values)) + 1
 
 
 def _ceil(numerator: int, denominator: int) -> int:
     return -((-numerator << _UNIT) // denominator)
 
 
-def _layer_error(layer: Affine, size: list[int], error: list[int]) -> list[int]:
+def _layer_error(layer: Layer, size: list[int], error: list[int]) -> tuple[list[int], list[int]]:
+    """What the errors of the inputs can add up to, and what rounding adds here."""
     terms = layer.fan_in + 1
     positive, negative = layer.signed_parts
     absolute = positive - negative
-    carried = entries(absolute * column(error))
-    inputs = column(s + e for s, e in zip(size, error, strict=True))
-    bias = column(abs(b) << _UNIT for b in layer.bias)
-    summed = entries(absolute * inputs + bias)
+    carried = layer.times(absolute, error)
+    products = layer.times(absolute, [s + e for s, e in zip(size, error, strict=True)])
+    summed = [p + (abs(b) << _UNIT) for p, b in zip(products, layer.bias, strict=True)]
     if terms > _MOST_TERMS or max(summed) >= layer.denominator << (127 + _UNIT):
         raise Rejected("the guard float32 does not hold: a layer is too wide, or may overflow")
     down = (1 << 24) - terms
-    return [
-        -(-(c * down + s * terms) // (layer.denominator * down)) + (terms << (_UNIT - 149))
-        for c, s in zip(carried, summed, strict=True)
-    ]
+    return (
+        [-(-c // layer.denominator) for c in carried],
+        [-(-s * terms // (layer.denominator * down)) + (terms << (_UNIT - 149)) for s in summed],
+    )

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from onnx import TensorProto, helper
 
 from assay.errors import BadInput
+from assay.question.convolution import ConvLayer
 from assay.question.shapes import ShapeError, TensorType, checked_shape, infer
 
 OPSET = 13
@@ -326,15 +327,29 @@ class GraphBuilder:
 
 def mlp(layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> bytes:
     """X[1, d] -> Gemm -> Relu -> ... -> Gemm; each layer is (weight of shape (out, in), bias)."""
+    return chain(layers)
+
+
+def chain(layers: Sequence[tuple[np.ndarray, np.ndarray] | ConvLayer]) -> bytes:
+    """Convolutions and matrices with a Relu between each two, and a Flatten before a matrix."""
     if not layers:
         raise BadInput("mlp: no layers; give at least one pair of weight and bias")
-    for i, (weight, bias) in enumerate(layers):
+    for i, layer in enumerate(layers):
+        if isinstance(layer, ConvLayer):
+            continue
+        weight, bias = layer
         if np.ndim(weight) != 2 or np.shape(bias) != np.shape(weight)[:1]:
             raise BadInput(f"mlp: layer {i} needs a weight (out, in) and a bias (out,)")
-    graph = GraphBuilder((1, layers[0][0].shape[1]))
+    first = layers[0]
+    inner = first.image if isinstance(first, ConvLayer) else first[0].shape[1:]
+    graph = GraphBuilder((1, *inner))
     x = graph.input
-    for i, (weight, bias) in enumerate(layers):
-        x = graph.gemm(x if i == 0 else graph.relu(x), weight, bias)
+    for i, layer in enumerate(layers):
+        x = x if i == 0 else graph.relu(x)
+        if isinstance(layer, ConvLayer):
+            x = graph.conv(x, layer.kernel, layer.bias, strides=layer.strides, pads=layer.pads)
+        else:
+            x = graph.gemm(graph.flatten(x) if len(graph.shape(x)) > 2 else x, *layer)
     return graph.build(x)
 
 

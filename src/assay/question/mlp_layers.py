@@ -1,4 +1,4 @@
-"""Reading a network file as an MLP: affine layers with a ReLU between each two."""
+"""Reading a network file as affine layers with a ReLU between each two: an MLP or a plain CNN."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import Unsupported
-from assay.question.floaterror import Layer
-from assay.question.network import Network
+from assay.question.convolution import ConvLayer
+from assay.question.floaterror import AnyLayer, Layer
+from assay.question.network import Network, Node
 from assay.question.operators.call import operator_place
 
 _KEEPS_ORDER = ("Flatten", "Reshape", "Identity", "Squeeze", "Unsqueeze", "Dropout")
@@ -21,9 +22,21 @@ def mlp_layers(network: Network) -> tuple[Layer, ...]:
     Each affine layer must be one Gemm, or one MatMul with at most one Add: then its weights are
     the file's own float32 numbers. Each must map one row to one row.
     """
-    layers: list[Layer] = []
+    for node in network.nodes:
+        if node.op_type == "Conv":
+            raise Unsupported(
+                f"{operator_place(network, node)} is not part of an MLP of Gemm (or MatMul and "
+                "Add) and Relu; only such networks can be certified"
+            )
+    return tuple(layer for layer in chain_layers(network) if not isinstance(layer, ConvLayer))
+
+
+def chain_layers(network: Network) -> tuple[AnyLayer, ...]:
+    """The layers of an MLP or of a CNN whose convolutions are plain, each one Conv node."""
+    layers: list[AnyLayer] = []
     weight: NDArray[np.float32] | None = None
     bias: NDArray[np.float32] | None = None
+    conv: ConvLayer | None = None
     name = network.input_name
     for node in network.nodes:
         place = operator_place(network, node)
@@ -34,10 +47,20 @@ def mlp_layers(network: Network) -> tuple[Layer, ...]:
             )
         if node.op_type in _KEEPS_ORDER:
             pass
+        elif node.op_type == "Conv" and weight is None and conv is None:
+            conv = _convolution(place, node, network)
+        elif node.op_type == "Relu" and conv is not None:
+            layers.append(conv)
+            conv = None
         elif node.op_type == "Relu" and weight is not None:
             layers.append((weight, np.zeros(len(weight), np.float32) if bias is None else bias))
             weight = bias = None
-        elif node.op_type in ("Gemm", "MatMul") and weight is None and node.inputs[0] == name:
+        elif (
+            node.op_type in ("Gemm", "MatMul")
+            and weight is None
+            and conv is None
+            and node.inputs[0] == name
+        ):
             weight, bias = _affine(place, node.attributes, constants[1:])
             if network.shapes[name] != (1, weight.shape[1]):
                 raise Unsupported(
@@ -63,6 +86,29 @@ def mlp_layers(network: Network) -> tuple[Layer, ...]:
     if len(layers) < 2:
         raise Unsupported(f"{network.place} has no hidden ReLU layer; there is nothing to certify")
     return tuple(layers)
+
+
+def _convolution(place: str, node: Node, network: Network) -> ConvLayer:
+    constants = [network.initializers.get(i) for i in node.inputs[1:]]
+    kernel, attributes = constants[0], node.attributes
+    shape = network.shapes[node.inputs[0]]
+    plain = attributes.get("group", 1) == 1 and "auto_pad" not in attributes
+    if kernel is None or kernel.ndim != 4 or len(shape) != 4 or shape[0] != 1 or not plain:
+        raise Unsupported(f"{place} is not a plain convolution of one image")
+    sides = tuple(attributes.get("kernel_shape", kernel.shape[2:]))
+    if kernel.shape[1] != shape[1] or sides != kernel.shape[2:]:
+        raise Unsupported(f"{place} has filters that do not fit its input or its attributes")
+    if tuple(attributes.get("dilations", (1, 1))) != (1, 1):
+        raise Unsupported(f"{place} is a dilated convolution; only plain ones are read")
+    bias = constants[1] if len(constants) > 1 else None
+    strides, pads = attributes.get("strides", (1, 1)), attributes.get("pads", (0, 0, 0, 0))
+    return ConvLayer(
+        kernel,
+        np.zeros(len(kernel), np.float32) if bias is None else bias,
+        (shape[1], shape[2], shape[3]),
+        (strides[0], strides[1]),
+        (pads[0], pads[1], pads[2], pads[3]),
+    )
 
 
 def _affine(

@@ -1,6 +1,7 @@
 """From a certified design to an instance: bytes, exact margin, guard and truth.
 
-Every MLP family ends here, so that the files, the truth and the guard are made in one way.
+Every family of affine layers and ReLUs ends here, so that the files, the truth and the guard are
+made in one way.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from flint import fmpz_mat
 
 from assay.errors import CannotCertify
 from assay.question import vnnlib
-from assay.question.floaterror import Layer, survives_float32
-from assay.question.graph import mlp
+from assay.question.convolution import ConvLayer
+from assay.question.floaterror import AnyLayer, survives_float32
+from assay.question.graph import chain
 from assay.question.property import Violation
 from assay.question.region import Box
 from assay.truth.dyadic import is_float32, short_above, short_below
@@ -25,26 +27,28 @@ from assay.truth.record import Answer, Truth
 
 @dataclass(frozen=True)
 class Design:
-    """A question about an MLP before its truth is stated.
+    """A question about an MLP or a plain CNN before its truth is stated.
 
     `onnx` is given when the network came as a file; otherwise it is written from the layers.
-    `tops` gives upper bounds of hidden pre-activations that the checker's rule proves as well.
+    `tops` gives upper bounds of hidden pre-activations that the checker's rule proves as well,
+    `stretches` the bounds of squared l2 norms that it finds for convolutions.
     `prefix` tells apart the instances that one call of a constructor makes.
     """
 
     family: str
     parameters: Mapping[str, object]
     seed: int
-    layers: tuple[Layer, ...]
+    layers: tuple[AnyLayer, ...]
     box: Box
     violation: Violation
     facts: Mapping[str, str] = field(default_factory=dict)
     tops: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)
+    stretches: Mapping[int, Fraction] = field(default_factory=dict)
     onnx: bytes | None = None
     prefix: str = ""
 
     def network_bytes(self) -> bytes:
-        return mlp(self.layers) if self.onnx is None else self.onnx
+        return chain(self.layers) if self.onnx is None else self.onnx
 
     def question_bytes(self) -> bytes:
         return vnnlib.write(self.box, self.violation).encode()
@@ -64,7 +68,7 @@ def robust_instance(
         )
     stated = short_below(margin)
     guarded = _float32_box(design.box) and survives_float32(
-        design.layers, design.box, design.violation, stated, design.tops
+        design.layers, design.box, design.violation, stated, design.tops, design.stretches
     )
     certificate = {"kind": kind or design.family}
     if arrays is not None:
@@ -82,13 +86,13 @@ def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
     stated = short_above(margin)
     point = Box(tuple(witness), tuple(witness))
     guarded = _float32_box(point) and survives_float32(
-        design.layers, point, design.violation, stated
+        design.layers, point, design.violation, stated, None, design.stretches
     )
     text = tuple(vnnlib.decimal(value) for value in witness)
     return _instance(design, "violated", stated, guarded, {"kind": "witness"}, witness=text)
 
 
-def mlp_outputs(layers: Sequence[Layer], point: Sequence[Fraction]) -> list[Fraction]:
+def mlp_outputs(layers: Sequence[AnyLayer], point: Sequence[Fraction]) -> list[Fraction]:
     """The exact outputs of affine layers with ReLU in between, at a dyadic point."""
     denominator = max(value.denominator for value in point)
     # a divisor of a power of two is one, too
@@ -96,12 +100,19 @@ def mlp_outputs(layers: Sequence[Layer], point: Sequence[Fraction]) -> list[Frac
         raise ValueError("every coordinate must be a dyadic rational")
     exponent = 1 - denominator.bit_length()
     values = [v.numerator * (denominator // v.denominator) for v in point]
-    for position, (weight, bias) in enumerate(layers):
+    for position, layer in enumerate(layers):
         if position:
             values = [max(v, 0) for v in values]
+        if isinstance(layer, ConvLayer):
+            weight, bias = layer.filters, layer.unit_bias
+            padded = [*values, 0]
+            values = [padded[i] for i in layer.windows.ravel().tolist()]
+        else:
+            weight, bias = layer
         integers, scale = dyadic_integers(weight)
         offsets, offset_scale = dyadic_integers(bias)
-        product = fmpz_mat(*weight.shape, integers) * fmpz_mat(len(values), 1, values)
+        columns = len(values) // weight.shape[1]
+        product = fmpz_mat(*weight.shape, integers) * fmpz_mat(weight.shape[1], columns, values)
         common = min(exponent + scale, offset_scale)
         lift, offset_lift = exponent + scale - common, offset_scale - common
         values = [

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assay.proof.claim import Claim, Proof
-from assay.proof.rules import constant_box, corners, meap, relu_tree
+from assay.proof.rules import constant_box, contractive_cnn, corners, meap, paired_bias, relu_tree
 
 RULES: dict[str, Callable[[Claim], Proof]] = {
     "constant_box": constant_box.prove,
+    "contractive_cnn": contractive_cnn.prove,
     "corners": corners.prove,
     "meap": meap.prove,
+    "paired_bias": paired_bias.prove,
     "relu_tree": relu_tree.prove,
 }

@@ -1,0 +1,57 @@
+"""Robust because no layer can carry a difference of two inputs far enough.
+
+Let c be the middle of the box and z(x) the last hidden layer. ReLU moves no two numbers apart,
+so the layers' operator norms multiply: with radii r,
+
+  |z(x) - z(c)|_inf <= max r * product of row sums
+  |z(x) - z(c)|_2 <= |r|_2 * product of l2 norms
+
+An excess a z + b therefore drops below its exact value at c by at most |a|_1 times the first
+bound, and at most |a|_2 times the second; the smaller one counts. Nothing needs to contract: the
+margin says whether it was enough. The same holds for every unit on the way, for the guard.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from assay.proof.arithmetic import Vector, root_above
+from assay.proof.chain import relu
+from assay.proof.claim import Claim, Proof
+from assay.proof.interval import Interval
+from assay.proof.operator_norms import row_sum, squared_stretch
+
+
+def prove(claim: Claim) -> Proof:
+    bounds, intervals = excesses(claim)
+    return Proof(min(bounds), intervals)
+
+
+def excesses(claim: Claim) -> tuple[list[Fraction], dict[int, Interval]]:
+    """Lower bounds, over the box, of the excess of each disjunct, and intervals of all units."""
+    ends = list(zip(claim.question.lower, claim.question.upper, strict=True))
+    half = Fraction(1, 2)
+    radii = [half * (high - low) for low, high in ends]
+    point = Vector.of([half * (low + high) for low, high in ends])
+    farthest, squares = max(radii), sum((r * r for r in radii), start=Fraction(0))
+    intervals = {}
+    for index, layer in enumerate(claim.chain.below):
+        point = layer.at(point)
+        farthest, squares = farthest * row_sum(layer), squares * squared_stretch(layer)
+        intervals[index] = _around(point, min(farthest, root_above(squares)))
+        point = relu(point)
+    bounds = []
+    for objective in claim.objectives():
+        row, scale = objective.coefficients.numerators, objective.coefficients.denominator
+        products = sum(w * value for w, value in zip(row, point.numerators, strict=True))
+        middle = Fraction(products, scale * point.denominator) + objective.constant
+        in_maximum = farthest * Fraction(sum(map(abs, row)), scale)
+        in_squares = root_above(squares * Fraction(sum(w * w for w in row), scale * scale))
+        bounds.append(middle - min(in_maximum, in_squares))
+    return bounds, intervals
+
+
+def _around(point: Vector, reach: Fraction) -> Interval:
+    step = -(-reach.numerator * point.denominator // reach.denominator)
+    lower = [n - step for n in point.numerators]
+    return Interval.over(point.denominator, lower, [n + step for n in point.numerators])
