@@ -88,7 +88,7 @@ def read_chain(graph: Graph) -> Chain:
             raise Unsupported(f"{node.place()} does not continue a chain of layers")
         form = (node.operator, len(node.inputs))
         if node.operator in ("Flatten", "Reshape", "Identity"):
-            shape = _reshaped(node, shape, graph)
+            shape = reshaped(node, shape, graph)
         elif form == ("Relu", 1) and not node.attributes and affine is not None:
             layers.append(affine)
             affine = None
@@ -112,7 +112,7 @@ def read_chain(graph: Graph) -> Chain:
     return Chain((*layers, affine))
 
 
-def _reshaped(node: Node, shape: tuple[int, ...], graph: Graph) -> tuple[int, ...]:
+def reshaped(node: Node, shape: tuple[int, ...], graph: Graph) -> tuple[int, ...]:
     """The shape after a node that leaves the elements and their C order alone."""
     form = (node.operator, len(node.inputs))
     if form == ("Identity", 1) and not node.attributes:

@@ -10,9 +10,10 @@ from functools import cached_property
 from flint import fmpz_mat
 
 from assay.proof.arithmetic import Unsupported, Vector, entries
-from assay.proof.chain import Chain
+from assay.proof.chain import Chain, read_chain
 from assay.proof.interval import Interval
 from assay.proof.kernel import Objective
+from assay.proof.reader import Graph
 from assay.proof.vnnlib import Question
 
 _MOST_COEFFICIENTS = 1 << 26
@@ -33,8 +34,13 @@ class Proof:
 @dataclass(frozen=True)
 class Claim:
     question: Question
-    chain: Chain
+    graph: Graph
     arrays: bytes | None
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The network as a chain; rules about other structures read the graph themselves."""
+        return read_chain(self.graph)
 
     @cached_property
     def box(self) -> Interval:

@@ -39,6 +39,7 @@ class Node:
     inputs: tuple[str, ...]
     output: str
     attributes: dict[str, int]
+    permutation: tuple[int, ...] = ()
 
     def place(self) -> str:
         return f"node {(self.name or self.output)[:40]!a} ({self.operator[:40]!a})"
@@ -107,9 +108,14 @@ def _node(proto: NodeProto) -> Node:
     if proto.domain not in ("", "ai.onnx") or len(proto.output) != 1:
         raise Unsupported(f"{place} is not a plain ONNX operator with one output")
     attributes: dict[str, int] = {}
+    permutation: tuple[int, ...] = ()
     for attribute in proto.attribute:
-        if attribute.name in attributes:
+        if attribute.name in attributes or (permutation and attribute.name == "perm"):
             raise Rejected(f"{place} states {attribute.name[:40]!a} twice")
+        if (proto.op_type, attribute.name) == ("Transpose", "perm") and attribute.ints:
+            permutation = tuple(attribute.ints[: _LARGEST_RANK + 1])
+            if attribute.type == AttributeProto.INTS and not attribute.ref_attr_name:
+                continue
         scale = attribute.name in ("alpha", "beta")
         if attribute.type != (AttributeProto.FLOAT if scale else AttributeProto.INT) or (
             attribute.ref_attr_name or (scale and attribute.f != 1)
@@ -120,7 +126,7 @@ def _node(proto: NodeProto) -> Node:
     names = list(proto.input)
     while names and not names[-1]:
         names.pop()
-    return Node(proto.op_type, proto.name, tuple(names), proto.output[0], attributes)
+    return Node(proto.op_type, proto.name, tuple(names), proto.output[0], attributes, permutation)
 
 
 def _shape(info: ValueInfoProto) -> tuple[int, ...]:
