@@ -128,9 +128,7 @@ def make(knobs: SoftmaxAttentionKnobs, seed: int) -> list[Instance]:
     facts: dict[str, str] = {}
     if knobs.block == "attention" and knobs.heads == 1:
         head, tokens = block.heads[0], (knobs.tokens, knobs.width)
-        bound = papers_margin(
-            middle, tokens, epsilon, head.query, head.key, head.value, readout
-        )
+        bound = papers_margin(middle, tokens, epsilon, head.query, head.key, head.value, readout)
         facts["margin_of_the_papers_bound"] = str(bound)
     return planted(
         Plan(
@@ -176,9 +174,7 @@ def _head(draw: Generator, knobs: SoftmaxAttentionKnobs, middle: tuple[Fraction,
     if knobs.heads > 1 or knobs.block == "transformer":
         size = knobs.value if knobs.block == "attention" else knobs.width
         output = _scaled(signed(draw, _LARGEST, (knobs.value, size)), -8)
-    return Head(
-        np.array(turned).reshape(shape).astype(np.float32), _scaled(key, -7), value, output
-    )
+    return Head(np.array(turned).reshape(shape).astype(np.float32), _scaled(key, -7), value, output)
 
 
 def _scaled(integers: NDArray[np.int64], exponent: int) -> Floats:

@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assay.proof.claim import Claim, Proof
-from assay.proof.rules import constant_box, corners, meap, relu_tree, softmax_attention
+from assay.proof.rules import (
+    constant_box,
+    corners,
+    linear_attention,
+    meap,
+    relu_tree,
+    softmax_attention,
+)
 
 RULES: dict[str, Callable[[Claim], Proof]] = {
     "constant_box": constant_box.prove,
     "corners": corners.prove,
+    "linear_attention": linear_attention.prove,
     "meap": meap.prove,
     "relu_tree": relu_tree.prove,
     "softmax_attention": softmax_attention.prove,
