@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+import onnx as onnx_format
 import pytest
 import torch
 from flint import arb, ctx
@@ -91,7 +92,10 @@ def points(box: Box, count: int, seed: int) -> list[list[Fraction]]:
     shares = random.integers(0, 65, size=(count, box.dimension))
     shares[: count // 2] = random.integers(0, 2, size=(count // 2, box.dimension)) * 64
     return [
-        [a + (b - a) * Fraction(int(s), 64) for a, b, s in zip(box.lower, box.upper, row, strict=True)]
+        [
+            a + (b - a) * Fraction(int(s), 64)
+            for a, b, s in zip(box.lower, box.upper, row, strict=True)
+        ]
         for row in shares
     ]
 
@@ -183,15 +187,13 @@ def test_broadcasting_is_numpys(shape: list[int], target: list[int]) -> None:
 
 
 def spoiled(name: str, change: Callable[..., None]) -> bytes:
-    import onnx
-
-    proto = onnx.ModelProto.FromString(network(name))
+    proto = onnx_format.ModelProto.FromString(network(name))
     change(proto.graph)
-    return proto.SerializeToString()
+    return bytes(proto.SerializeToString())
 
 
-def first(graph: object, operator: str) -> object:
-    return next(node for node in graph.node if node.op_type == operator)  # type: ignore[attr-defined]
+def first(graph: onnx_format.GraphProto, operator: str) -> onnx_format.NodeProto:
+    return next(node for node in graph.node if node.op_type == operator)
 
 
 def evaluate(onnx: bytes) -> Fraction:

@@ -143,42 +143,52 @@ def softmax_gains(shares: list[Ball], gains: list[Ball]) -> list[Ball]:
 
 def read_heads(graph: Graph) -> tuple[Head, ...]:
     """The heads of a graph: MatMul(Softmax(MatMul(x W_Q, Transpose(x W_K))), x W_V)."""
-    makers = {node.output: node for node in graph.nodes}
-    found = (_head(node, makers, graph) for node in graph.nodes if node.operator == "MatMul")
+    pattern = _Pattern(graph, {node.output: node for node in graph.nodes})
+    found = (pattern.head(node.output) for node in graph.nodes if node.operator == "MatMul")
     return tuple(head for head in found if head is not None)
 
 
-def _head(node: Node, makers: dict[str, Node], graph: Graph) -> Head | None:
-    softmax, value = (makers.get(name) for name in node.inputs)
-    if softmax is None or softmax.operator != "Softmax" or set(softmax.attributes) != {"axis"}:
-        return None
-    product = makers.get(softmax.inputs[0])
-    if product is None or product.operator != "MatMul":
-        return None
-    query, turned = (makers.get(name) for name in product.inputs)
-    if turned is None or turned.operator != "Transpose" or turned.permutation != (0, 2, 1):
-        return None
-    if softmax.attributes["axis"] not in (-1, 2):
-        return None
-    projections = [_projection(p, graph) for p in (query, makers.get(turned.inputs[0]), value)]
-    sources = {p[0] for p in projections if p is not None}
-    if None in projections or len(sources) != 1:
-        return None
-    weights = [_integers(p[1]) for p in projections if p is not None]
-    (queries, a), (keys, b), (values, c) = weights
-    if queries.ncols() != keys.ncols() or len({m.nrows() for m, _ in weights}) != 1:
-        return None
-    scores = arb_mat(queries * keys.transpose()) * quotient(arb(1), arb(a * b))
-    return Head(sources.pop(), node.output, scores, arb_mat(values) * quotient(arb(1), arb(c)))
+@dataclass(frozen=True)
+class _Pattern:
+    graph: Graph
+    makers: dict[str, Node]
 
+    def head(self, output: str) -> Head | None:
+        """The head that ends in this tensor; None where some node is another one."""
+        shares, value = self.inputs(output, "MatMul", 2)
+        (scores,) = self.inputs(shares, "Softmax", 1, ("axis",))
+        query, turned = self.inputs(scores, "MatMul", 2)
+        (key,) = self.inputs(turned, "Transpose", 1)
+        if not key or self.makers[turned].permutation != (0, 2, 1):
+            return None
+        if self.makers[shares].attributes["axis"] not in (-1, 2):
+            return None
+        sources, weights = zip(
+            *(self.projection(name) for name in (query, key, value)), strict=True
+        )
+        if None in weights or len(set(sources)) != 1:
+            return None
+        (queries, a), (keys, b), (values, c) = map(_integers, weights)
+        if queries.ncols() != keys.ncols() or not queries.nrows() == keys.nrows() == values.nrows():
+            return None
+        product = arb_mat(queries * keys.transpose()) * quotient(arb(1), arb(a * b))
+        return Head(sources[0], output, product, arb_mat(values) * quotient(arb(1), arb(c)))
 
-def _projection(node: Node | None, graph: Graph) -> tuple[str, Tensor] | None:
-    """The source and the matrix of MatMul(source, constant matrix)."""
-    if node is None or node.operator != "MatMul" or node.attributes or len(node.inputs) != 2:
-        return None
-    weight = graph.constants.get(node.inputs[1])
-    data = node.inputs[0] not in graph.constants
-    return (node.inputs[0], weight) if data and weight and len(weight.shape) == 2 else None
+    def inputs(
+        self, name: str, operator: str, count: int, attributes: tuple[str, ...] = ()
+    ) -> tuple[str, ...]:
+        """What the node that makes a tensor takes; empty names if it is not such a node."""
+        node = self.makers.get(name)
+        if node is None or (node.operator, len(node.inputs)) != (operator, count):
+            return ("",) * count
+        return node.inputs if tuple(node.attributes) == attributes else ("",) * count
+
+    def projection(self, name: str) -> tuple[str, Tensor | None]:
+        """The source and the matrix of MatMul(source, constant matrix)."""
+        source, weight = self.inputs(name, "MatMul", 2)
+        matrix = self.graph.constants.get(weight)
+        fits = matrix is not None and len(matrix.shape) == 2 and source not in self.graph.constants
+        return source, matrix if fits else None
 
 
 def _integers(tensor: Tensor) -> tuple[fmpz_mat, int]:

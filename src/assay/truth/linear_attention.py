@@ -8,9 +8,9 @@ times the largest |sum_i a_ij (W_V c_i)|, added up over the inputs. All of it in
 key has most of the weight of every row on the whole box, that leaves little room.
 
 Feature f looks along token f: k_f(x) = s_f (x_f · x - t_f) with t_f near the largest x_f · x_j of
-the other tokens, which lie on a sphere of radius sqrt(d). So token f alone is well above zero, the closest others
-are at the kink: their ReLUs are unstable on purpose. Queries use the same features in another
-order, so that the dominant key of a token is another token.
+the other tokens; all lie on a sphere of radius sqrt(d). So token f alone is well above zero and
+the closest others are at the kink: their ReLUs are unstable on purpose. Queries use the same
+features in another order, so that the dominant key of a token is another token.
 """
 
 from __future__ import annotations
