@@ -166,6 +166,7 @@ def worst(network: Network, case: Case) -> list[list[Fraction]]:
         choices = torch.tensor(draw.integers(0, 2, size=(64, len(low)))).double()
     shares = torch.cat([choices, torch.tensor(draw.random((32, len(low))))])
     points = low + shares * (high - low)
+    torch.set_num_threads(1)
     view = torch_view(network, torch.float64)
     for _ in range(3):
         points = points.detach().requires_grad_()
@@ -243,11 +244,11 @@ def test_the_originals_are_verified_and_true(name: str) -> None:
 
 @pytest.mark.parametrize("name", KNOBS)
 def test_no_wrong_mutant_passes(name: str) -> None:
-    outcomes = tally(name, 4)
+    outcomes = tally(name, 10)
     for answer in ("robust", "violated"):
-        assert outcomes[answer, "broken, rejected"] >= 8
-        assert outcomes[answer, "false, rejected"] >= 15
-        assert outcomes[answer, "still true, verified"] >= 1
+        assert outcomes[answer, "broken, rejected"] >= 20
+        assert outcomes[answer, "false, rejected"] >= 40
+        assert outcomes[answer, "still true, verified"] >= 3
 
 
 @pytest.mark.slow

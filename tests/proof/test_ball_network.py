@@ -101,6 +101,7 @@ def points(box: Box, count: int, seed: int) -> list[list[Fraction]]:
 
 
 def slopes(onnx: bytes, point: list[Fraction], rival: int) -> np.ndarray:
+    torch.set_num_threads(1)
     x = torch.tensor([[float(v) for v in point]], dtype=torch.float64, requires_grad=True)
     outputs = torch_view(load(onnx, "net"), torch.float64)(x)
     (found,) = torch.autograd.grad(outputs[0, 0] - outputs[0, rival], x)

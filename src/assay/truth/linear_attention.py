@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from assay.errors import CannotCertify
-from assay.proof.interval import Interval
+from assay.proof.interval import Interval, through
 from assay.proof.linear_attention import LinearAttention, read_linear_attention
 from assay.proof.reader import read
 from assay.proof.rules.linear_attention import least_excesses, weight_ends
@@ -139,7 +139,23 @@ def _facts(
             f"{FAMILY}: no key dominates every row on the whole box (ratio {float(rho):.3g}); "
             "lower epsilon or noise_scale, or use fewer tokens"
         )
-    return {"dominance": str(short_below(rho, longest=0))}
+    return {
+        "dominance": str(short_below(rho, longest=0)),
+        "unstable_relus": str(_unstable(network, box)),
+    }
+
+
+def _unstable(network: LinearAttention, box: Box) -> int:
+    """How many ReLUs of queries and keys take both signs on the box."""
+    count = 0
+    for i in range(network.tokens):
+        token = slice(i * network.width, (i + 1) * network.width)
+        ends = Interval.of(box.lower[token], box.upper[token])
+        for feature in (network.query, network.key):
+            reached = through(feature.map, ends)
+            signs = zip(reached.lower.numerators, reached.upper.numerators, strict=True)
+            count += sum(low < 0 < high for low, high in signs)
+    return count
 
 
 def _dominance(network: LinearAttention, box: Box) -> Fraction:
