@@ -227,8 +227,8 @@ def tally(name: str, rounds: int) -> Counter[tuple[str, str]]:
                 draw = Random(f"{name}/{claim.truth['answer']}/{kind}/{number}")
                 try:
                     mutant = spoil(claim, draw, donors(name))
-                except IndexError:
-                    continue  # nothing of this kind is left to spoil
+                except (IndexError, ValueError, OverflowError):
+                    continue  # a tensor of indices, or nothing of this kind to spoil
                 if mutant is not None:
                     found[claim.truth["answer"], judge(mutant)] += 1
     return found

@@ -75,6 +75,8 @@ class BallNetwork:
         """What is evaluated, in order: heads of attention as one, without their inner nodes."""
         if len(self.graph.nodes) > _MOST_NODES:
             raise Unsupported("the network has more nodes than the checker follows in balls")
+        if all(node.output != self.graph.output for node in self.graph.nodes):
+            raise Rejected("no node makes the network's output")
         heads = {head.output: head for head in read_heads(self.graph)}
         steps: list[Operation | Head] = []
         needed = {self.graph.output}
@@ -139,6 +141,9 @@ def _operation(node: Node, graph: Graph) -> Operation:
         raise Unsupported(f"{node.place()} is not one the checker follows in balls")
     if len(node.inputs) not in operator.inputs or "" in node.inputs:
         raise Unsupported(f"{node.place()} has another number of inputs than it needs")
+    integers = [name in graph.integers for name in node.inputs]
+    if integers != [operator.indexed and i == 1 for i in range(len(integers))]:
+        raise Unsupported(f"{node.place()} takes integers where data belongs, or data for integers")
     if node.operator == "Gemm" and not graph.constants.keys() >= {*node.inputs[1:]}:
         raise Unsupported(f"{node.place()} is not data times a constant matrix")
     return Operation(node, graph)

@@ -42,10 +42,13 @@ Backward = Callable[[Step, Balls], list[Balls]]
 
 @dataclass(frozen=True)
 class Operator:
+    """`indexed`: the second input is a list of integers."""
+
     inputs: tuple[int, ...]
     forward: Forward
     backward: Backward
     attributes: tuple[str, ...] = ()
+    indexed: bool = False
 
 
 def _product(step: Step) -> Balls:
@@ -224,8 +227,8 @@ OPERATORS: dict[str, Operator] = {
     "Div": Operator((2,), _pairwise(quotient), _pairwise_back(_quotient_slopes)),
     "Relu": Operator((1,), _relu, _relu_back),
     "Softmax": Operator((1,), _softmax, _softmax_back, ("axis",)),
-    "ReduceSum": Operator((2,), _reduce_sum, _reduce_sum_back, ("keepdims",)),
+    "ReduceSum": Operator((2,), _reduce_sum, _reduce_sum_back, ("keepdims",), indexed=True),
     "Transpose": Operator((1,), _transpose, _transpose_back),
     "Flatten": Operator((1,), _reshape, _reshape_back, ("axis",)),
-    "Reshape": Operator((2,), _reshape, _reshape_back),
+    "Reshape": Operator((2,), _reshape, _reshape_back, indexed=True),
 }
