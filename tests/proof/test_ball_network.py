@@ -18,9 +18,15 @@ from small_claims import model
 from assay.proof import reader
 from assay.proof import vnnlib as proof_vnnlib
 from assay.proof.arithmetic import Rejected, Unsupported, Vector
-from assay.proof.ball_network import BallNetwork, BoxAnalysis, excess, highest_margin
+from assay.proof.ball_network import (
+    BallNetwork,
+    BoxAnalysis,
+    Operation,
+    excess,
+    highest_margin,
+)
 from assay.proof.balls import BITS, ceiling, floor, over_box, positions
-from assay.proof.softmax_head import read_heads
+from assay.proof.softmax_head import Head, read_heads
 from assay.question import vnnlib
 from assay.question.graph import GraphBuilder
 from assay.question.network import load
@@ -48,6 +54,13 @@ def unfused_head(graph: GraphBuilder, draw: Callable[..., np.ndarray]) -> str:
     return graph.matmul(shares, graph.matmul(x, draw(WIDTH, WIDTH)))
 
 
+def two_heads(graph: GraphBuilder, draw: Callable[..., np.ndarray]) -> str:
+    """Each head times a matrix of its own; the second is used twice, once without it."""
+    first, second = single_head(graph, draw), single_head(graph, draw)
+    mixed = graph.add(graph.matmul(first, draw(WIDTH, 2)), graph.matmul(second, draw(WIDTH, 2)))
+    return graph.add(mixed, second)
+
+
 def transformer(graph: GraphBuilder, draw: Callable[..., np.ndarray]) -> str:
     rows = graph.add(graph.input, single_head(graph, draw))
     hidden = graph.relu(graph.add(graph.matmul(rows, draw(WIDTH, 4)), draw(4)))
@@ -64,7 +77,7 @@ def linear(graph: GraphBuilder, draw: Callable[..., np.ndarray]) -> str:
     return graph.div(mixed, graph.reduce_sum(weights, (-1,)))
 
 
-BODIES = {f.__name__: f for f in (single_head, unfused_head, transformer, linear)}
+BODIES = {f.__name__: f for f in (single_head, unfused_head, two_heads, transformer, linear)}
 
 
 def network(name: str, seed: int = 0, outputs: int = 3) -> bytes:
@@ -159,6 +172,18 @@ def test_a_head_is_recognised_and_sharper_than_its_nodes() -> None:
             for fused, plain in zip(*drops, strict=True):
                 assert fused.nominal.overlaps(plain.nominal)
                 assert fused.drop < plain.drop
+
+
+def test_a_head_takes_the_matrix_after_it_along() -> None:
+    graph = reader.read(network("two_heads"))
+    with ctx.workprec(BITS):
+        assert len(read_heads(graph)) == 4
+        steps = BallNetwork(graph).steps
+    heads = [step for step in steps if isinstance(step, Head)]
+    # the first head is only there with its matrix, the second one both ways
+    assert len(heads) == 3
+    operators = [step.node.operator for step in steps if isinstance(step, Operation)]
+    assert operators == ["Add", "Add", "Flatten", "Sub", "Gemm"]
 
 
 def test_nested_boxes_do_not_cost_anything_on_an_affine_network() -> None:

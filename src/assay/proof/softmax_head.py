@@ -1,6 +1,7 @@
 """One head of softmax attention as a single operation: Y = softmax(X M X^T) X W, row by row.
 
-M = W_Q W_K^T and W = W_V are multiplied out exactly, and two identities keep the balls small:
+M = W_Q W_K^T and W = W_V, or W_V W_O, are multiplied out exactly, and two identities keep the
+balls small:
 a softmax does not change when one number is taken from a whole row of scores, and its shares sum
 to 1. So with any constants c_i (here about sum_j a_ij x_j at the middle of the balls),
 
@@ -14,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 
 from flint import arb, arb_mat, fmpz_mat
 
@@ -53,7 +53,7 @@ class Head:
     def forward(self, operands: list[Balls]) -> Attended:
         (x,) = operands
         rows, width = x.shape[-2:]
-        if prod(x.shape[:-2]) != 1 or width != self.scores.nrows():
+        if len(x.shape) != 3 or x.shape[0] != 1 or width != self.scores.nrows():
             raise Unsupported("a head of attention takes something else than one row of tokens")
         if rows * rows * width + rows * width * max(width, self.value.ncols()) > _MOST_PRODUCTS:
             raise Unsupported("a head of attention is too large for balls")
@@ -63,7 +63,7 @@ class Head:
         apart = [tokens - _repeated(row, rows) for row in centres.tolist()]
         values = (centres * self.value).tolist()
         for i, row in enumerate(shares.tolist()):
-            moved = arb_mat([row]) * apart[i] * self.value
+            moved = arb_mat([row]) * (apart[i] * self.value)
             values[i] = [a + b for a, b in zip(values[i], moved.entries(), strict=True)]
         shape = (*x.shape[:-1], int(self.value.ncols()))
         return Attended(
@@ -142,9 +142,13 @@ def softmax_gains(shares: list[Ball], gains: list[Ball]) -> list[Ball]:
 
 
 def read_heads(graph: Graph) -> tuple[Head, ...]:
-    """The heads of a graph: MatMul(Softmax(MatMul(x W_Q, Transpose(x W_K))), x W_V)."""
+    """The heads of a graph: MatMul(Softmax(MatMul(x W_Q, Transpose(x W_K))), x W_V).
+
+    A constant matrix that the head is multiplied by belongs to another head that ends there.
+    """
     pattern = _Pattern(graph, {node.output: node for node in graph.nodes})
-    found = (pattern.head(node.output) for node in graph.nodes if node.operator == "MatMul")
+    names = [node.output for node in graph.nodes if node.operator == "MatMul"]
+    found = (pattern.head(name) or pattern.projected_head(name) for name in names)
     return tuple(head for head in found if head is not None)
 
 
@@ -153,9 +157,14 @@ class _Pattern:
     graph: Graph
     makers: dict[str, Node]
 
-    def head(self, output: str) -> Head | None:
+    def projected_head(self, output: str) -> Head | None:
+        """A head times a constant matrix."""
+        name, matrix = self.projection(output)
+        return None if matrix is None else self.head(name, output, matrix)
+
+    def head(self, name: str, output: str | None = None, last: Tensor | None = None) -> Head | None:
         """The head that ends in this tensor; None where some node is another one."""
-        shares, value = self.inputs(output, "MatMul", 2)
+        shares, value = self.inputs(name, "MatMul", 2)
         (scores,) = self.inputs(shares, "Softmax", 1, ("axis",))
         query, turned = self.inputs(scores, "MatMul", 2)
         (key,) = self.inputs(turned, "Transpose", 1)
@@ -171,8 +180,14 @@ class _Pattern:
         (queries, a), (keys, b), (values, c) = map(_integers, weights)
         if queries.ncols() != keys.ncols() or not queries.nrows() == keys.nrows() == values.nrows():
             return None
+        if last is not None and values.ncols() == last.shape[0]:
+            factor, d = _integers(last)
+            values, c = values * factor, c * d
+        elif last is not None:
+            return None
         product = arb_mat(queries * keys.transpose()) * quotient(arb(1), arb(a * b))
-        return Head(sources[0], output, product, arb_mat(values) * quotient(arb(1), arb(c)))
+        value_map = arb_mat(values) * quotient(arb(1), arb(c))
+        return Head(sources[0], output or name, product, value_map)
 
     def inputs(
         self, name: str, operator: str, count: int, attributes: tuple[str, ...] = ()
