@@ -6,12 +6,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from attention_attack import lowest_margin
 from ball_conformance import agree_in_balls, agree_in_floats, checker_bounds, margin_bounds
 from flint import arb_mat, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from onnx import numpy_helper
 from pydantic import ValidationError
 
 from assay.errors import CannotCertify
@@ -35,6 +37,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def centre(instance: Instance) -> list[Fraction]:
     (case,) = vnnlib.read(instance.vnnlib.decode(), "x").cases
     return [(a + b) / 2 for a, b in zip(case.box.lower, case.box.upper, strict=True)]
+
+
+def constants(instance: Instance) -> list[onnx.TensorProto]:
+    return list(onnx.ModelProto.FromString(instance.onnx).graph.initializer)
 
 
 def fact(instance: Instance, name: str) -> Fraction:
@@ -84,6 +90,26 @@ def test_the_papers_bound_is_one() -> None:
     """No point of the box changes a margin by more than it says."""
     robust, _ = make(SoftmaxAttentionKnobs(epsilon=0.01), 0)
     assert fact(robust, "margin_of_the_papers_bound") >= fact(robust, "drop_certified")
+
+
+def test_the_score_gap_holds_over_the_box() -> None:
+    fixed = []
+    for seed in range(6):
+        robust, _ = make(SoftmaxAttentionKnobs(tokens=2, width=3, alpha=5), seed)
+        arrays = [numpy_helper.to_array(t).astype(float) for t in constants(robust)]
+        query, key = arrays[0], arrays[1]
+        point = np.array([float(v) for v in centre(robust)])
+        draw, gap = np.random.default_rng(seed), float(fact(robust, "score_gap"))
+        fixed.append(gap > 0)
+        for _ in range(60):
+            move = draw.choice([-1.0, 0.0, 1.0], size=len(point)) * float(fact(robust, "epsilon"))
+            x = (point + move).reshape(2, 3)
+            scores = (x @ query) @ (x @ key).T
+            nominal = (point.reshape(2, 3) @ query) @ (point.reshape(2, 3) @ key).T
+            tops = nominal.argmax(axis=1)
+            leads = scores[[0, 1], tops] - scores[[0, 1], 1 - tops]
+            assert (leads >= gap - 1e-9).all()
+    assert any(fixed)
 
 
 @settings(max_examples=25, deadline=None)

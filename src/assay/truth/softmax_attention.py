@@ -25,7 +25,7 @@ from pydantic import Field, model_validator
 
 from assay.proof.rules.softmax_attention import least_excesses
 from assay.question.graph import GraphBuilder
-from assay.truth.attention_bound import papers_margin
+from assay.truth.attention_bound import papers_margin, score_gap
 from assay.truth.constructor import Constructor, Knobs
 from assay.truth.dyadic import as_written, power, radius
 from assay.truth.instance import Instance
@@ -130,6 +130,7 @@ def make(knobs: SoftmaxAttentionKnobs, seed: int) -> list[Instance]:
         head, tokens = block.heads[0], (knobs.tokens, knobs.width)
         bound = papers_margin(middle, tokens, epsilon, head.query, head.key, head.value, readout)
         facts["margin_of_the_papers_bound"] = str(bound)
+        facts["score_gap"] = str(score_gap(middle, tokens, epsilon, head.query, head.key))
     return planted(
         Plan(
             FAMILY,
