@@ -13,6 +13,7 @@ from ball_conformance import agree_in_balls, agree_in_floats, margin_bounds
 from onnx import numpy_helper
 from pydantic import ValidationError
 
+from assay.bounds.interval_margin import excludes
 from assay.errors import CannotCertify
 from assay.proof.checker import check
 from assay.question import vnnlib
@@ -124,6 +125,13 @@ def test_the_papers_ranges_are_certified(tokens: int, width: int, epsilon: float
         for instance in made:
             truth = instance.truth.to_json().encode()
             assert check(instance.onnx, instance.vnnlib, truth, None).status == "verified"
+
+
+@pytest.mark.parametrize(("slack", "expected"), [(1.1, False), (5.0, False), (20.0, True)])
+def test_slack_decides_what_intervals_can_prove(slack: float, expected: bool) -> None:
+    robust, _ = make(LinearAttentionKnobs(margin_factor=slack), 0)
+    (case,) = vnnlib.read(robust.vnnlib.decode(), "x").cases
+    assert excludes(load(robust.onnx, "x"), case) == expected
 
 
 def test_refusals_name_the_remedy() -> None:

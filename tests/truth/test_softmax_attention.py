@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from onnx import numpy_helper
 from pydantic import ValidationError
 
+from assay.bounds.interval_margin import excludes
 from assay.errors import CannotCertify
 from assay.proof.checker import check
 from assay.question import vnnlib
@@ -147,6 +148,13 @@ def test_operators_are_those_of_attention() -> None:
     block, _ = make(SoftmaxAttentionKnobs(**SETTINGS["transformer"]), 0)
     assert load(block.onnx, "x").operators == operators | {"Add", "Relu"}
     assert len(checker_bounds(block, centre(block))) == 5
+
+
+@pytest.mark.parametrize(("slack", "expected"), [(1.05, False), (5.0, False), (20.0, True)])
+def test_slack_decides_what_intervals_can_prove(slack: float, expected: bool) -> None:
+    robust, _ = make(SoftmaxAttentionKnobs(margin_slack=slack), 0)
+    (case,) = vnnlib.read(robust.vnnlib.decode(), "x").cases
+    assert excludes(load(robust.onnx, "x"), case) == expected
 
 
 def test_refusals_name_the_remedy() -> None:
