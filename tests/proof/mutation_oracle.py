@@ -77,17 +77,26 @@ def asked(claim: Claimed) -> Asked | None:
 
 def holds(claim: Claimed) -> bool:
     """Whether the claim is a true statement about its files, as far as it can be refuted."""
-    question = asked(claim)
     text = claim.truth["margin"]
-    if question is None or not isinstance(text, str) or not _RATIONAL.fullmatch(text):
+    if not isinstance(text, str) or not _RATIONAL.fullmatch(text):
         return False
     margin = Fraction(text)
     if claim.truth["answer"] == "robust":
-        return margin > 0 and least(question) >= margin
+        question = asked(claim)
+        return question is not None and margin > 0 and least(question) >= margin
     point = witness(claim)
-    if point is None or not question.case.box.contains(point):
+    return point is not None and margin <= 0 and violates(claim, point, margin)
+
+
+def violates(claim: Claimed, point: Point, margin: Fraction) -> bool:
+    """Whether the margin at a point of the box is at most so much; on any network."""
+    try:
+        network = load(claim.onnx, "mutant")
+        (case,) = vnnlib.read(claim.vnnlib.decode(), "mutant").cases
+        inside = case.box.contains(point) and case.violation.outputs == network.outputs
+        return inside and case.violation.margin(evaluate(network, point)) <= margin
+    except (AssayError, ValueError):
         return False
-    return margin <= 0 and question.margin(evaluate(question.network, point)) <= margin
 
 
 def witness(claim: Claimed) -> list[Fraction] | None:

@@ -9,7 +9,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from small_claims import Layers, network, outputs, question
 
-from assay.proof.chain import read_chain, relu
+from assay.proof.chain import relu
 from assay.proof.claim import Claim
 from assay.proof.interval import preactivations
 from assay.proof.kernel import Multipliers, Objective, Relaxation
@@ -39,8 +39,8 @@ def claims(draw: st.DrawFn) -> tuple[Layers, list[list[int]], Claim]:
     layers = draw(networks())
     box = [draw(ends) for _ in layers[0][0][0]]
     text = question([(F(a), F(b)) for a, b in box], condition="(assert (<= Y_0 (* 2 Y_1)))")
-    chain = read_chain(read(network(layers).SerializeToString()))
-    return layers, box, Claim(read_question(text.encode()), chain, None)
+    graph = read(network(layers).SerializeToString())
+    return layers, box, Claim(read_question(text.encode()), graph, None)
 
 
 def inside(draw: st.DrawFn, box: list[list[int]]) -> list[Fraction]:
@@ -98,11 +98,11 @@ def test_intervals_hold_everywhere(data: st.DataObject) -> None:
 
 def relaxed(low: int, high: int) -> tuple[Relaxation, Objective]:
     """y = 2 - relu(x) on [low, high]."""
-    chain = read_chain(read(network([([[1]], [0]), ([[-1], [0]], [2, 0])]).SerializeToString()))
-    claim = Claim(read_question(question([(low, high)]).encode()), chain, None)
+    graph = read(network([([[1]], [0]), ([[-1], [0]], [2, 0])]).SerializeToString())
+    claim = Claim(read_question(question([(low, high)]).encode()), graph, None)
     (objective,) = claim.objectives()
-    bounds = preactivations(chain, claim.box)
-    return Relaxation(chain.hidden, claim.box, tuple(bounds[:-1])), objective
+    bounds = preactivations(claim.chain, claim.box)
+    return Relaxation(claim.chain.hidden, claim.box, tuple(bounds[:-1])), objective
 
 
 def test_the_triangle_relaxation_is_reached() -> None:

@@ -119,7 +119,7 @@ def read_chain(graph: Graph) -> Chain:
             raise Unsupported(f"{node.place()} has an attribute that the checker does not know")
         form = (node.operator, len(node.inputs))
         if node.operator in ("Flatten", "Reshape", "Identity"):
-            shape = _reshaped(node, shape, graph)
+            shape = reshaped(node, shape, graph)
         elif form == ("Relu", 1) and not node.attributes and affine is not None:
             layers.append(affine)
             affine = None
@@ -148,7 +148,7 @@ def read_chain(graph: Graph) -> Chain:
     return Chain(tuple(layers), affine)
 
 
-def _reshaped(node: Node, shape: tuple[int, ...], graph: Graph) -> tuple[int, ...]:
+def reshaped(node: Node, shape: tuple[int, ...], graph: Graph) -> tuple[int, ...]:
     """The shape after a node that leaves the elements and their C order alone."""
     form = (node.operator, len(node.inputs))
     if form == ("Identity", 1) and not node.attributes:

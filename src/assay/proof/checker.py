@@ -13,10 +13,11 @@ from typing import Any, Literal
 
 from assay.proof import reader, vnnlib
 from assay.proof.arithmetic import Rejected, Unsupported, Vector, decimal, rational
-from assay.proof.chain import Chain, read_chain
+from assay.proof.ball_network import highest_margin
 from assay.proof.claim import Claim, Proof
 from assay.proof.guard import check_float32
 from assay.proof.interval import Interval
+from assay.proof.reader import Graph
 from assay.proof.rules import RULES
 from assay.proof.vnnlib import Question
 
@@ -77,9 +78,9 @@ def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None) -
     try:
         claim = _read_truth(truth)
         _check_digests(claim, onnx, vnnlib_text, arrays)
-        question, chain = _read_question(onnx, vnnlib_text)
+        question, graph = _read_question(onnx, vnnlib_text)
         decide = _check_robust if claim["answer"] == "robust" else _check_violated
-        margin = decide(claim, Claim(question, chain, arrays))
+        margin = decide(claim, Claim(question, graph, arrays))
         return Verdict("verified", claim["answer"], margin, claim["guard"])
     except Rejected as reason:
         return Verdict("rejected", reason=str(reason))
@@ -92,14 +93,14 @@ def proven_margin(onnx: bytes, vnnlib_text: bytes, kind: str, arrays: bytes | No
     return _rule(kind)(Claim(*_read_question(onnx, vnnlib_text), arrays)).margin
 
 
-def _read_question(onnx: bytes, vnnlib_text: bytes) -> tuple[Question, Chain]:
+def _read_question(onnx: bytes, vnnlib_text: bytes) -> tuple[Question, Graph]:
     question = vnnlib.read(vnnlib_text)
     graph = reader.read(onnx)
     if prod(graph.input_shape) != len(question.lower):
         raise Rejected("the network and the VNN-LIB file differ in the number of inputs")
     if prod(graph.output_shape) != question.outputs:
         raise Rejected("the network and the VNN-LIB file differ in the number of outputs")
-    return question, read_chain(graph)
+    return question, graph
 
 
 def _rule(kind: str) -> Callable[[Claim], Proof]:
@@ -183,12 +184,21 @@ def _check_violated(truth: dict[str, Any], claim: Claim) -> Fraction:
         if not low <= value <= high:
             raise Rejected(f"the witness leaves the box at input {i}")
     vector = Vector.of(point)
-    found = question.margin(claim.chain.outputs(vector).fractions())
+    found = _margin_at(claim, vector)
     if claimed > 0 or found > claimed:
         raise Rejected(f"the margin {_short(claimed)} is claimed, the witness has {_short(found)}")
     if truth["guard"] == "float32":
         check_float32(claim.chain, question, Interval(vector, vector), Proof(found))
     return claimed
+
+
+def _margin_at(claim: Claim, point: Vector) -> Fraction:
+    """The margin at a point: exact on a chain, otherwise the upper end of a small ball."""
+    try:
+        outputs = claim.chain.outputs(point).fractions()
+    except Unsupported:
+        return highest_margin(claim.graph, claim.question, point)
+    return claim.question.margin(outputs)
 
 
 def _short(value: Fraction) -> str:

@@ -10,9 +10,10 @@ from functools import cached_property
 from flint import fmpz_mat
 
 from assay.proof.arithmetic import Unsupported, Vector, entries
-from assay.proof.chain import Chain
+from assay.proof.chain import Affine, Chain, read_chain
 from assay.proof.interval import Interval
 from assay.proof.kernel import Objective
+from assay.proof.reader import Graph
 from assay.proof.vnnlib import Question
 
 _MOST_COEFFICIENTS = 1 << 26
@@ -33,8 +34,13 @@ class Proof:
 @dataclass(frozen=True)
 class Claim:
     question: Question
-    chain: Chain
+    graph: Graph
     arrays: bytes | None
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The network as a chain; rules about other structures read the graph themselves."""
+        return read_chain(self.graph)
 
     @cached_property
     def box(self) -> Interval:
@@ -45,20 +51,24 @@ class Claim:
 
         The claim is proved when every disjunct's excess is positive on the whole box.
         """
-        last = self.chain.last
-        if len(self.question.disjuncts) * last.fan_in > _MOST_COEFFICIENTS:
-            raise Unsupported("the VNN-LIB file has more disjuncts than the checker follows")
-        for disjunct in self.question.disjuncts:
-            if len(disjunct) != 1:
-                raise Unsupported("a disjunct has several inequalities")
-            coefficients, bound = disjunct[0].coefficients, disjunct[0].bound
-            factors = Vector.of([c for _, c in coefficients])
-            chosen = [last.rows[i] for i, _ in coefficients]
-            matrix = fmpz_mat(len(chosen), last.fan_in, [w for row in chosen for w in row])
-            row = fmpz_mat(1, len(chosen), list(factors.numerators)) * matrix
-            biases = (last.bias[i] for i, _ in coefficients)
-            constant = sum(f * b for f, b in zip(factors.numerators, biases, strict=True))
-            denominator = factors.denominator * last.denominator
-            yield Objective(
-                Vector(tuple(entries(row)), denominator), Fraction(constant, denominator) - bound
-            )
+        return objectives(self.question, self.chain.last)
+
+
+def objectives(question: Question, last: Affine) -> Iterator[Objective]:
+    """For each disjunct, its excess as a function of what enters the network's last affine map."""
+    if len(question.disjuncts) * last.fan_in > _MOST_COEFFICIENTS:
+        raise Unsupported("the VNN-LIB file has more disjuncts than the checker follows")
+    for disjunct in question.disjuncts:
+        if len(disjunct) != 1:
+            raise Unsupported("a disjunct has several inequalities")
+        coefficients, bound = disjunct[0].coefficients, disjunct[0].bound
+        factors = Vector.of([c for _, c in coefficients])
+        chosen = [last.rows[i] for i, _ in coefficients]
+        matrix = fmpz_mat(len(chosen), last.fan_in, [w for row in chosen for w in row])
+        row = fmpz_mat(1, len(chosen), list(factors.numerators)) * matrix
+        biases = (last.bias[i] for i, _ in coefficients)
+        constant = sum(f * b for f, b in zip(factors.numerators, biases, strict=True))
+        denominator = factors.denominator * last.denominator
+        yield Objective(
+            Vector(tuple(entries(row)), denominator), Fraction(constant, denominator) - bound
+        )

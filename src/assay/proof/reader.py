@@ -41,6 +41,11 @@ class Node:
     attributes: dict[str, int]
     lists: dict[str, tuple[int, ...]]
 
+    @property
+    def permutation(self) -> tuple[int, ...]:
+        """Of a Transpose that states one."""
+        return self.lists.get("perm", ())
+
     def place(self) -> str:
         return f"node {(self.name or self.output)[:40]!a} ({self.operator[:40]!a})"
 
@@ -112,7 +117,8 @@ def _node(proto: NodeProto) -> Node:
     for attribute in proto.attribute:
         if attribute.name in attributes or attribute.name in lists:
             raise Rejected(f"{place} states {attribute.name[:40]!a} twice")
-        if attribute.type == AttributeProto.INTS and not attribute.ref_attr_name:
+        listed = proto.op_type == "Conv" or (proto.op_type, attribute.name) == ("Transpose", "perm")
+        if listed and attribute.type == AttributeProto.INTS and not attribute.ref_attr_name:
             lists[attribute.name] = tuple(attribute.ints[: 2 * _LARGEST_RANK])
             continue
         scale = attribute.name in ("alpha", "beta")

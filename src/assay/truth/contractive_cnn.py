@@ -28,7 +28,6 @@ from pydantic import Field, model_validator
 from assay.errors import BadInput
 from assay.proof import reader
 from assay.proof import vnnlib as question_reader
-from assay.proof.chain import read_chain
 from assay.proof.claim import Claim
 from assay.proof.rules.contractive_cnn import excesses
 from assay.question.convolution import ConvLayer
@@ -176,8 +175,8 @@ def _centre(draw: Generator, knobs: ContractiveCnnKnobs, epsilon: Fraction) -> t
 def _proved(flat: Design) -> Proved:
     """What the checker's rule proves when all classes have the bias zero."""
     question = question_reader.read(flat.question_bytes())
-    chain = read_chain(reader.read(flat.network_bytes()))
-    bounds, intervals = excesses(Claim(question, chain, None))
+    graph = reader.read(flat.network_bytes())
+    bounds, intervals = excesses(Claim(question, graph, None))
     return Proved(
         tuple(bounds),
         {index: interval.upper.fractions() for index, interval in intervals.items()},

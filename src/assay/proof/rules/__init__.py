@@ -9,13 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assay.proof.claim import Claim, Proof
-from assay.proof.rules import constant_box, contractive_cnn, corners, meap, paired_bias, relu_tree
+from assay.proof.rules import (
+    constant_box,
+    contractive_cnn,
+    corners,
+    linear_attention,
+    meap,
+    paired_bias,
+    relu_tree,
+    softmax_attention,
+)
 
 RULES: dict[str, Callable[[Claim], Proof]] = {
     "constant_box": constant_box.prove,
     "contractive_cnn": contractive_cnn.prove,
     "corners": corners.prove,
+    "linear_attention": linear_attention.prove,
     "meap": meap.prove,
     "paired_bias": paired_bias.prove,
     "relu_tree": relu_tree.prove,
+    "softmax_attention": softmax_attention.prove,
 }
