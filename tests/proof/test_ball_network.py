@@ -262,6 +262,20 @@ def test_division_by_a_ball_with_zero_is_rejected() -> None:
         highest_margin(graph, question, Vector.of([Fraction(0), Fraction(1)]))
 
 
+def test_a_division_by_zero_does_not_hide_behind_a_zero_weight() -> None:
+    nodes = [
+        helper.make_node("Div", ["x", "x"], ["ratio"]),
+        helper.make_node("Mul", ["ratio", "zero"], ["nothing"]),
+        helper.make_node("Add", ["nothing", "level"], ["y"]),
+    ]
+    constants = {"zero": [[0, 0]], "level": [[1, 0]]}
+    graph = reader.read(model(nodes, constants, (1, 2), (1, 2)).SerializeToString())
+    box = Box.around([Fraction(0), Fraction(1)], Fraction(1, 2))
+    text = vnnlib.write(box, Violation.misclassification(0, 2))
+    with ctx.workprec(BITS), pytest.raises(Rejected, match="not finite"):
+        BoxAnalysis(graph, proof_vnnlib.read(text.encode()))
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**16), st.integers(1, 1000))
 def test_the_margin_at_a_point_is_the_float_one(seed: int, place: int) -> None:

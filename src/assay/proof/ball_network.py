@@ -100,6 +100,9 @@ class BallNetwork:
             operands = [values[name] for name in step.inputs]
             values[step.output] = result = step.forward(operands)
             work += step.work(operands, result)
+            # without this a quotient by zero could hide behind a zero weight
+            if not all(entry.is_finite() for entry in result.entries):
+                raise Rejected(f"{step.output[:40]!a} is not finite in balls")
             if len(result.entries) > MOST_ENTRIES or work > _MOST_WORK:
                 raise Unsupported(f"{step.output[:40]!a} makes the network too large for balls")
         found = values[self.graph.output].shape
