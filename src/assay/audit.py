@@ -15,7 +15,6 @@ from assay.judge.run_progress import RunWatcher
 from assay.judge.runner import Settings, installed_versions, run, settled_plan
 from assay.judge.score_export import to_document
 from assay.judge.score_table import Scores
-from assay.judge.scored_runs import score_runs
 from assay.judge.verifier import Verifier
 from assay.report.own_files import refuse_foreign
 from assay.report.page import write_report
@@ -81,10 +80,9 @@ def audit(
     with shown_run() as run_watcher:
         run(folder, tools, settings, judged, run_watcher)
     names = {tool.name for tool in tools}
-    scores = score_runs([judged], benchmark, "2026", names)
+    scores = write_report([judged], benchmark, report, only=names, checked=lines).scores
     with writing(scores_file):
         scores_file.write_text(json.dumps(to_document(scores), indent=1) + "\n", encoding="utf-8")
-    write_report([judged], benchmark, report, only=names, checked=lines)
     return Audit(
         benchmark=benchmark,
         run=judged,

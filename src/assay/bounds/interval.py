@@ -8,7 +8,7 @@ root of what may be negative, an overflow) the interval is infinite.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from assay.bounds.torch_extra import missing_torch
 from assay.errors import AssayError, BadInput, Unsupported
 from assay.question.directed import float_above, float_below
 from assay.question.network import Network, Node
-from assay.question.operators.call import Call, Operator, operator_place
+from assay.question.operators.call import Call, Operator, cannot_run, check_shapes, operator_place
 from assay.question.region import Box
 
 try:
@@ -128,21 +128,11 @@ class IntervalNetwork:
         except AssayError:
             raise
         except _TORCH_ERRORS as error:
-            reason = " ".join(str(error).split())[:160]
-            raise BadInput(f"{call.place} cannot run ({reason}); export the model again") from None
+            raise cannot_run(call, error) from None
         results = result if isinstance(result, tuple) else (result,)
-        _check(call, results)
+        for ends in ([x.low for x in results], [x.high for x in results]):
+            check_shapes(call, (end.shape[1:] for end in ends))
         return dict(zip(node.outputs, results, strict=False))
-
-
-def _check(call: Call[Interval], results: Sequence[Interval]) -> None:
-    for index, result in enumerate(results):
-        for end in (result.low, result.high):
-            if tuple(end.shape[1:]) != call.output_shape(index):
-                raise BadInput(
-                    f"{call.place} gives shape {list(end.shape[1:])} where "
-                    f"{list(call.output_shape(index))} was inferred; export the model again"
-                )
 
 
 def _spread(end: Tensor, boxes: int) -> Tensor:

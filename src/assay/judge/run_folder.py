@@ -23,6 +23,7 @@ from assay.judge.bound_truths import Hashes, question_hashes
 from assay.judge.execute import Executed
 from assay.judge.results import Result, read_results
 from assay.suite.folder import BenchmarkFolder
+from assay.suite.journal import writing
 
 RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"
@@ -66,7 +67,7 @@ class RunFolder:
         self.document["sessions"] = [*self.document["sessions"], session]
         text = json.dumps(self.document, indent=1, sort_keys=True) + "\n"
         new = self.path / _NEW_RUN_FILE
-        with _disk_trouble_told(self.path):
+        with writing(self.path):
             with new.open("w", encoding="utf-8") as stream:
                 stream.write(text)
                 stream.flush()
@@ -78,7 +79,7 @@ class RunFolder:
         result = executed.result
         name = f"{LOGS}/{result.verifier}/{result.instance}.{result.repeat}.log"
         kept = replace(result, log=name)
-        with _disk_trouble_told(self.path):
+        with writing(self.path):
             log = self.path / name
             log.parent.mkdir(parents=True, exist_ok=True)
             log.write_bytes(executed.log)
@@ -110,7 +111,7 @@ def open_run(
     Verifiers may join, but one that is there keeps its version. `benchmark` is where its files
     are; that may change as long as the bytes do not.
     """
-    with _disk_trouble_told(path):
+    with writing(path):
         path.mkdir(parents=True, exist_ok=True)
         _document(path, plan, versions)  # a folder that is not ours is left as it is
         stream = (path / RESULTS_FILE).open("ab", buffering=0)
@@ -121,7 +122,7 @@ def open_run(
             raise BadInput(f"{path}: another run is writing here; wait for it") from None
         document = _document(path, plan, versions)
         document["benchmark"] = str(benchmark.absolute())
-        with _disk_trouble_told(path):
+        with writing(path):
             _cut_torn_line(path / RESULTS_FILE, stream)
         yield RunFolder(path, stream, document, list(read_results(path / RESULTS_FILE)))
 
@@ -129,7 +130,7 @@ def open_run(
 def refuse_other_run(path: Path, plan: Mapping[str, Any], versions: Mapping[str, str]) -> None:
     """Raise BadInput where a run with this plan, or the part of it given, could not go on."""
     if path.exists():
-        with _disk_trouble_told(path):
+        with writing(path):
             _document(path, plan, versions)
 
 
@@ -211,14 +212,3 @@ def _cut_torn_line(path: Path, stream: IO[bytes]) -> None:
             os.ftruncate(stream.fileno(), end)
     finally:
         os.close(descriptor)
-
-
-@contextmanager
-def _disk_trouble_told(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise BadInput(
-            f"cannot write {error.filename or path}: {error.strerror}; make room or choose another "
-            "folder, and run the same command again"
-        ) from None

@@ -18,7 +18,14 @@ from assay.errors import BadInput, Unsupported
 from assay.question.exact import LARGEST_EXACT_TENSOR
 from assay.question.network import Network
 from assay.question.operators.ball import BALL_OPERATORS, Ball, Balls, each, objects
-from assay.question.operators.call import Call, Operator, operator_place, walk
+from assay.question.operators.call import (
+    Call,
+    Operator,
+    cannot_run,
+    check_shapes,
+    operator_place,
+    walk,
+)
 
 Bounds = tuple[Fraction, Fraction]
 """A lower and an upper bound, both exact."""
@@ -72,16 +79,10 @@ def _guarded(operator: Operator[Balls]) -> Operator[Balls]:
         try:
             return operator(call)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            reason = " ".join(str(error).split())[:160]
-            raise BadInput(f"{call.place} cannot run ({reason}); export the model again") from None
+            raise cannot_run(call, error) from None
 
     return run
 
 
 def _check(call: Call[Balls], results: Sequence[Balls]) -> None:
-    for index, result in enumerate(results):
-        if result.shape != call.output_shape(index):
-            raise BadInput(
-                f"{call.place} gives shape {list(result.shape)} where "
-                f"{list(call.output_shape(index))} was inferred; export the model again"
-            )
+    check_shapes(call, (result.shape for result in results))

@@ -15,7 +15,14 @@ import numpy as np
 
 from assay.errors import BadInput, Unsupported
 from assay.question.network import Network
-from assay.question.operators.call import Call, Operator, operator_place, walk
+from assay.question.operators.call import (
+    Call,
+    Operator,
+    cannot_run,
+    check_shapes,
+    operator_place,
+    walk,
+)
 from assay.question.operators.exact_elementwise import ELEMENTWISE
 from assay.question.operators.exact_linear import LINEAR
 from assay.question.operators.exact_movement import MOVEMENT
@@ -86,16 +93,10 @@ def _guarded(operator: Operator[Rational]) -> Operator[Rational]:
         try:
             return operator(call)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            reason = " ".join(str(error).split())[:160]
-            raise BadInput(f"{call.place} cannot run ({reason}); export the model again") from None
+            raise cannot_run(call, error) from None
 
     return run
 
 
 def _check(call: Call[Rational], results: Sequence[Rational]) -> None:
-    for index, result in enumerate(results):
-        if result.shape != call.output_shape(index):
-            raise BadInput(
-                f"{call.place} gives shape {list(result.shape)} where "
-                f"{list(call.output_shape(index))} was inferred; export the model again"
-            )
+    check_shapes(call, (result.shape for result in results))

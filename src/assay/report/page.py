@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 import assay
 from assay.errors import BadInput
-from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row
+from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row, Scores
 from assay.judge.vnncomp_score import Year
 from assay.report.banner import banners, seconds, segments
 from assay.report.charts import PALETTE, cactus, paired_times, scatter, solved_times
@@ -43,8 +43,15 @@ class Report:
     path: Path
     charts: tuple[Path, ...]
     tasks: int
-    unsound: int
-    incomplete: str
+    scores: Scores
+
+    @property
+    def unsound(self) -> int:
+        return len(self.scores.unsound)
+
+    @property
+    def incomplete(self) -> str:
+        return self.scores.incomplete
 
 
 def write_report(
@@ -64,9 +71,8 @@ def write_report(
     """Write the page about runs of one benchmark to `target`.
 
     `benchmark` is needed only where the folder has moved since the runs. `only` leaves out all
-    other verifiers. `checked` holds the
-    independent checker's line about an instance, by name, where it was asked. `charts` is a
-    folder for the charts as files: see `write_charts`.
+    other verifiers. `checked` holds the independent checker's line about an instance, by name,
+    where it was asked. `charts` is a folder for the charts as files: see `write_charts`.
     """
     refuse_foreign(target)
     if charts:
@@ -75,8 +81,7 @@ def write_report(
     html = render(material, target, checked or {}, made or datetime.now(UTC), embedded)
     _write(target, _encoded(html))
     drawn = _write_charts(material, charts, pair, with_png) if charts else ()
-    scores = material.scores
-    return Report(target, tuple(drawn), len(material.tasks), len(scores.unsound), scores.incomplete)
+    return Report(target, tuple(drawn), len(material.tasks), material.scores)
 
 
 def write_charts(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import BadInput
+from assay.suite.instance_rows import MAX_LIST_BYTES, read_list, rows_of, seconds_of, three_fields
 from assay.suite.journal import INSTANCES_FILE, STATE, SUITE_FILE
-
-MAX_LIST_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -71,54 +67,29 @@ def _entries(folder: Path, listing: Path) -> list[FolderEntry]:
     entries: list[FolderEntry] = []
     lines: dict[str, int] = {}
     root = folder.resolve()
-    reader = csv.reader(io.StringIO(_text(listing), newline=""), skipinitialspace=True)
-    try:
-        for row in reader:
-            if not any(field.strip() for field in row):
-                continue
-            entry = _entry(folder, root, [field.strip() for field in row], reader.line_num)
-            first = lines.setdefault(entry.name, entry.line)
-            if first != entry.line:
-                raise BadInput(
-                    f"{listing}:{entry.line}: repeats {entry.name} of line {first}; remove one"
-                )
-            entries.append(entry)
-    except csv.Error as error:
-        raise BadInput(f"{listing}:{reader.line_num}: {error}; correct the row") from None
+    for line, fields in rows_of(listing, read_list(listing)):
+        entry = _entry(folder, root, fields, line)
+        first = lines.setdefault(entry.name, entry.line)
+        if first != entry.line:
+            raise BadInput(
+                f"{listing}:{entry.line}: repeats {entry.name} of line {first}; remove one"
+            )
+        entries.append(entry)
     if not entries:
         raise BadInput(f"{listing}: lists no instance; add rows ONNX,VNNLIB,TIMEOUT")
     return entries
 
 
-def _text(listing: Path) -> str:
-    try:
-        with listing.open("rb") as stream:
-            data = stream.read(MAX_LIST_BYTES + 1)
-        if len(data) > MAX_LIST_BYTES:
-            raise BadInput(f"{listing}: larger than {MAX_LIST_BYTES} bytes; split the benchmark")
-        return data.decode("utf-8")
-    except OSError as error:
-        raise BadInput(f"{listing}: cannot be read ({error.strerror}); check the file") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{listing}: not UTF-8 text; write it as plain CSV") from None
-
-
 def _entry(folder: Path, root: Path, row: list[str], line: int) -> FolderEntry:
     where = f"{folder / INSTANCES_FILE}:{line}"
-    if len(row) != 3:
-        raise BadInput(f"{where}: has {len(row)} fields; write ONNX,VNNLIB,TIMEOUT without header")
-    onnx = _inside(folder, root, row[0], where)
-    vnnlib = _inside(folder, root, row[1], where)
-    try:
-        timeout = float(row[2])
-    except ValueError:
-        timeout = math.nan
-    if not 0 < timeout < math.inf:
-        raise BadInput(f"{where}: timeout {row[2][:40]!r} is not a positive number of seconds")
+    network, question, timeout = three_fields(row, where)
+    onnx = _inside(folder, root, network, where)
+    vnnlib = _inside(folder, root, question, where)
+    limit = seconds_of(timeout, where)
     name = vnnlib.stem if vnnlib.stem == onnx.stem else f"{onnx.stem}--{vnnlib.stem}"
     truth = folder / "truth" / f"{name}.json"
     known = truth.is_file() and truth.resolve().is_relative_to(root)
-    return FolderEntry(name, onnx, vnnlib, timeout, truth if known else None, line)
+    return FolderEntry(name, onnx, vnnlib, limit, truth if known else None, line)
 
 
 def _inside(folder: Path, root: Path, text: str, where: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,15 +34,16 @@ class ExamQuestion:
     seconds: float = _SECONDS
 
 
-def exam() -> list[ExamQuestion]:
-    return [
+@cache
+def exam() -> tuple[ExamQuestion, ...]:
+    return (
         *_of_family("", {"inputs": 4, "classes": 3, "pairs": 3, "gamma": 0.5}),
         *_of_family("10,000 inputs, ", {"inputs": 10_000, "classes": 2, "pairs": 2, "gamma": 1.0}),
         *_disjunctions(),
         ExamQuestion("two boxes, the second violated", _folds(), _two_boxes(), "violated"),
         _timeout(),
         *_not_questions(),
-    ]
+    )
 
 
 def _of_family(title: str, knobs: dict[str, Any]) -> list[ExamQuestion]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -81,6 +81,22 @@ Operator = Callable[[Call[T]], "T | tuple[T, ...]"]
 
 def operator_place(network: Network, node: Node) -> str:
     return f"{network.place}: operator {node.op_type} at node {node.name!r}"
+
+
+def cannot_run(call: Call[T], error: Exception) -> BadInput:
+    """What a library says of a malformed node, in one sentence that names the node."""
+    reason = " ".join(str(error).split())[:160]
+    return BadInput(f"{call.place} cannot run ({reason}); export the model again")
+
+
+def check_shapes(call: Call[T], shapes: Iterable[Sequence[int]]) -> None:
+    """Hold the shapes of a node's results, in order, against those that were inferred."""
+    for index, shape in enumerate(shapes):
+        if tuple(shape) != call.output_shape(index):
+            raise BadInput(
+                f"{call.place} gives shape {list(shape)} where "
+                f"{list(call.output_shape(index))} was inferred; export the model again"
+            )
 
 
 def walk(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from assay.errors import BadInput, Unsupported
 from assay.question.network import Network
-from assay.question.operators.call import Call, Operator, operator_place, walk
+from assay.question.operators.call import Call, Operator, check_shapes, operator_place, walk
 from assay.question.operators.torch_elementwise import ELEMENTWISE
 from assay.question.operators.torch_linear import LINEAR
 from assay.question.operators.torch_movement import MOVEMENT
@@ -63,9 +63,4 @@ class TorchNetwork(torch.nn.Module):
 
 
 def _check(call: Call[Tensor], results: Sequence[Tensor]) -> None:
-    for index, result in enumerate(results):
-        if tuple(result.shape[1:]) != call.output_shape(index):
-            raise BadInput(
-                f"{call.place} gives shape {list(result.shape[1:])} where "
-                f"{list(call.output_shape(index))} was inferred; export the model again"
-            )
+    check_shapes(call, (result.shape[1:] for result in results))

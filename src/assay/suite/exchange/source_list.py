@@ -7,19 +7,14 @@ are often gzip-ed.
 
 from __future__ import annotations
 
-import csv
-import io
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import BadInput
-from assay.suite.folder import MAX_LIST_BYTES
+from assay.suite.instance_rows import read_list, rows_of, seconds_of, three_fields
 from assay.suite.journal import INSTANCES_FILE
 
 VERSIONS = ("1.0", "2.0")
-_FIELDS = 3
 _SEVERAL_NETWORKS = "its row names several networks, and Assay's questions are about one"
 _SHOWN = 5
 
@@ -61,23 +56,20 @@ def open_list(path: Path, version: str | None = None) -> SourceList:
     if version is not None and version not in VERSIONS:
         raise BadInput(f"--version {version} is not known; give {' or '.join(VERSIONS)}")
     listing = _listing(path, version)
-    data = _bytes(listing)
+    data = read_list(listing)
     root = listing.parent.resolve()
     rows: list[SourceRow] = []
     left_out: list[LeftOut] = []
-    for line, fields in _lines(listing, data):
+    for line, fields in rows_of(listing, data, "utf-8-sig"):
         where = f"{listing}:{line}"
-        if len(fields) != _FIELDS:
-            raise BadInput(
-                f"{where}: has {len(fields)} fields; write ONNX,VNNLIB,TIMEOUT without header"
-            )
-        timeout = _seconds(fields[2], where)
-        if fields[0].startswith("["):
+        network, question, timeout = three_fields(fields, where)
+        limit = seconds_of(timeout, where)
+        if network.startswith("["):
             left_out.append(LeftOut(line, _SEVERAL_NETWORKS))
             continue
-        onnx = _source(listing.parent, root, fields[0], ".onnx", where)
-        vnnlib = _source(listing.parent, root, fields[1], ".vnnlib", where)
-        rows.append(SourceRow(onnx, vnnlib, timeout, line))
+        onnx = _source(listing.parent, root, network, ".onnx", where)
+        vnnlib = _source(listing.parent, root, question, ".vnnlib", where)
+        rows.append(SourceRow(onnx, vnnlib, limit, line))
     if not rows:
         reason = f"none can be taken: {left_out[0].reason}" if left_out else "lists no instance"
         raise BadInput(f"{listing}: {reason}; choose another benchmark")
@@ -118,43 +110,6 @@ def _hint(path: Path) -> str:
         return "is it a benchmark?"
     named = ", ".join(below[:_SHOWN]) + (", ..." if len(below) > _SHOWN else "")
     return f"name one of the {len(below)} benchmarks in it: {named}"
-
-
-def _bytes(listing: Path) -> bytes:
-    try:
-        with listing.open("rb") as stream:
-            data = stream.read(MAX_LIST_BYTES + 1)
-    except OSError as error:
-        raise BadInput(f"{listing}: cannot be read ({error.strerror}); check the file") from None
-    if len(data) > MAX_LIST_BYTES:
-        raise BadInput(f"{listing}: larger than {MAX_LIST_BYTES} bytes; split the benchmark")
-    return data
-
-
-def _lines(listing: Path, data: bytes) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not empty, with their lines."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput(f"{listing}: not UTF-8 text; write it as plain CSV") from None
-    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
-    try:
-        for row in reader:
-            fields = [field.strip() for field in row]
-            if any(fields):
-                yield reader.line_num, fields
-    except csv.Error as error:
-        raise BadInput(f"{listing}:{reader.line_num}: {error}; correct the row") from None
-
-
-def _seconds(text: str, where: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise BadInput(f"{where}: timeout {text[:40]!r} is not a positive number of seconds")
-    return seconds
 
 
 def _source(folder: Path, root: Path, text: str, suffix: str, where: str) -> Path:
