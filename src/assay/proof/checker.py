@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from assay.proof import reader, vnnlib
 from assay.proof.arithmetic import Rejected, Unsupported, Vector, decimal, rational
-from assay.proof.chain import Chain, read_chain
 from assay.proof.claim import Claim, Proof
 from assay.proof.guard import check_float32
 from assay.proof.interval import Interval
-from assay.proof.rules import RULES
+from assay.proof.power import Network, read_network
+from assay.proof.rules import RULES, WITH_ARRAYS
 from assay.proof.vnnlib import Question
 
 _SCHEMA = 1
@@ -77,9 +77,9 @@ def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None) -
     try:
         claim = _read_truth(truth)
         _check_digests(claim, onnx, vnnlib_text, arrays)
-        question, chain = _read_question(onnx, vnnlib_text)
+        question, network = _read_question(onnx, vnnlib_text)
         decide = _check_robust if claim["answer"] == "robust" else _check_violated
-        margin = decide(claim, Claim(question, chain, arrays))
+        margin = decide(claim, Claim(question, network, arrays))
         return Verdict("verified", claim["answer"], margin, claim["guard"])
     except Rejected as reason:
         return Verdict("rejected", reason=str(reason))
@@ -92,14 +92,14 @@ def proven_margin(onnx: bytes, vnnlib_text: bytes, kind: str, arrays: bytes | No
     return _rule(kind)(Claim(*_read_question(onnx, vnnlib_text), arrays)).margin
 
 
-def _read_question(onnx: bytes, vnnlib_text: bytes) -> tuple[Question, Chain]:
+def _read_question(onnx: bytes, vnnlib_text: bytes) -> tuple[Question, Network]:
     question = vnnlib.read(vnnlib_text)
     graph = reader.read(onnx)
     if prod(graph.input_shape) != len(question.lower):
         raise Rejected("the network and the VNN-LIB file differ in the number of inputs")
     if prod(graph.output_shape) != question.outputs:
         raise Rejected("the network and the VNN-LIB file differ in the number of outputs")
-    return question, read_chain(graph)
+    return question, read_network(graph)
 
 
 def _rule(kind: str) -> Callable[[Claim], Proof]:
@@ -160,14 +160,14 @@ def _check_digests(
 
 def _check_robust(truth: dict[str, Any], claim: Claim) -> Fraction:
     kind = truth["certificate"]["kind"]
-    if "witness" in truth or (claim.arrays is not None and kind != "relu_tree"):
+    if "witness" in truth or (claim.arrays is not None and kind not in WITH_ARRAYS):
         raise Rejected("the truth carries a witness or arrays that its certificate has no use for")
     claimed = rational(truth["margin"], "the margin")
     proof = _rule(kind)(claim)
     if claimed <= 0 or proof.margin < claimed:
         raise Rejected(f"the margin {_short(claimed)} is claimed, {_short(proof.margin)} is proved")
     if truth["guard"] == "float32":
-        check_float32(claim.chain, claim.question, claim.box, proof)
+        check_float32(claim.network, claim.question, claim.box, proof)
     return claimed
 
 
@@ -183,11 +183,11 @@ def _check_violated(truth: dict[str, Any], claim: Claim) -> Fraction:
         if not low <= value <= high:
             raise Rejected(f"the witness leaves the box at input {i}")
     vector = Vector.of(point)
-    found = question.margin(claim.chain.outputs(vector).fractions())
+    found = question.margin(claim.network.outputs(vector).fractions())
     if claimed > 0 or found > claimed:
         raise Rejected(f"the margin {_short(claimed)} is claimed, the witness has {_short(found)}")
     if truth["guard"] == "float32":
-        check_float32(claim.chain, question, Interval(vector, vector), Proof(found))
+        check_float32(claim.network, question, Interval(vector, vector), Proof(found))
     return claimed
 
 

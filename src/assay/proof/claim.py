@@ -13,6 +13,7 @@ from assay.proof.arithmetic import Unsupported, Vector, entries
 from assay.proof.chain import Chain
 from assay.proof.interval import Interval
 from assay.proof.kernel import Objective
+from assay.proof.power import Network, PowerNetwork
 from assay.proof.vnnlib import Question
 
 _MOST_COEFFICIENTS = 1 << 26
@@ -33,8 +34,20 @@ class Proof:
 @dataclass(frozen=True)
 class Claim:
     question: Question
-    chain: Chain
+    network: Network
     arrays: bytes | None
+
+    @property
+    def chain(self) -> Chain:
+        if not isinstance(self.network, Chain):
+            raise Unsupported("the certificate is for networks of affine maps and ReLUs")
+        return self.network
+
+    @property
+    def power_network(self) -> PowerNetwork:
+        if not isinstance(self.network, PowerNetwork):
+            raise Unsupported("the certificate is for one hidden layer with a power")
+        return self.network
 
     @cached_property
     def box(self) -> Interval:
@@ -45,7 +58,7 @@ class Claim:
 
         The claim is proved when every disjunct's excess is positive on the whole box.
         """
-        last = self.chain.layers[-1]
+        last = self.network.layers[-1]
         if len(self.question.disjuncts) * last.fan_in > _MOST_COEFFICIENTS:
             raise Unsupported("the VNN-LIB file has more disjuncts than the checker follows")
         for disjunct in self.question.disjuncts:

@@ -69,7 +69,7 @@ def robust_instance(
     certificate = {"kind": kind or design.family}
     if arrays is not None:
         certificate["arrays_sha256"] = sha256(arrays)
-    return _instance(design, "robust", stated, guarded, certificate, arrays=arrays)
+    return stated_instance(design, "robust", stated, guarded, certificate, arrays=arrays)
 
 
 def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
@@ -85,7 +85,7 @@ def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
         design.layers, point, design.violation, stated
     )
     text = tuple(vnnlib.decimal(value) for value in witness)
-    return _instance(design, "violated", stated, guarded, {"kind": "witness"}, witness=text)
+    return stated_instance(design, "violated", stated, guarded, {"kind": "witness"}, witness=text)
 
 
 def mlp_outputs(layers: Sequence[Layer], point: Sequence[Fraction]) -> list[Fraction]:
@@ -134,7 +134,7 @@ def _float32_box(box: Box) -> bool:
     return all(map(is_float32, (*box.lower, *box.upper)))
 
 
-def _instance(
+def stated_instance(
     design: Design,
     answer: Answer,
     margin: Fraction,
@@ -144,6 +144,7 @@ def _instance(
     witness: tuple[str, ...] | None = None,
     arrays: bytes | None = None,
 ) -> Instance:
+    """A truth about a design; `margin` and `guarded` are proved by the caller."""
     onnx, question = design.network_bytes(), design.question_bytes()
     truth = Truth(
         answer=answer,

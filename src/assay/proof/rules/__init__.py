@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assay.proof.claim import Claim, Proof
-from assay.proof.rules import constant_box, corners, meap, relu_tree
+from assay.proof.rules import constant_box, corners, meap, polynomial, relu_tree
 
 RULES: dict[str, Callable[[Claim], Proof]] = {
     "constant_box": constant_box.prove,
     "corners": corners.prove,
     "meap": meap.prove,
+    "polynomial": polynomial.prove,
     "relu_tree": relu_tree.prove,
 }
+WITH_ARRAYS = ("polynomial", "relu_tree")
+"""Kinds whose certificates may carry arrays."""
