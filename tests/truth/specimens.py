@@ -70,6 +70,23 @@ SETTINGS: Mapping[str, tuple[str, Mapping[str, object], int]] = {
     "meap-fine": ("meap", {"inputs": 50, "pairs": 32, "epsilon": 0.05, "gamma": 1e-5}, 1),
     "meap-many": ("meap", {"inputs": 20, "pairs": 64, "epsilon": 0.5, "gamma": 100.0}, 2),
     "meap-unstable": ("meap", {"inputs": 10, "pairs": 8, "instability": 20.0}, 3),
+    "polynomial-square": ("polynomial", {"inputs": 20, "hidden": 30, "degree": 2}, 0),
+    "polynomial-cube": (
+        "polynomial",
+        {"inputs": 50, "hidden": 50, "degree": 3, "delta": 1e-4, "draw": "plain"},
+        1,
+    ),
+    "polynomial-steep": ("polynomial", {"inputs": 40, "degree": 22, "delta": 1e-4}, 2),
+    "polynomial-products": (
+        "polynomial",
+        {"inputs": 30, "hidden": 60, "degree": 7, "delta": 1e-5, "operator": "mul"},
+        3,
+    ),
+    "polynomial-tree": (
+        "polynomial",
+        {"degree": 22, "delta": 1e-3, "draw": "plain", "overlap": 0.0},
+        1,
+    ),
 }
 
 

@@ -56,6 +56,7 @@ def test_the_sample_spans_families_and_hard_fractions() -> None:
         "corners",
         "exact_radius",
         "meap",
+        "polynomial",
     }
     assert any(truth.parameters.get("fraction") == 0.99999 for truth in truths)
     assert {truth.answer for truth in truths} == {"robust", "violated"}

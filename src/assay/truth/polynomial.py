@@ -109,6 +109,7 @@ class Candidate:
 
 def make(knobs: PolynomialKnobs, seed: int) -> list[Instance]:
     push, delta = (round(as_written(v) / GRID) * GRID for v in (knobs.push, knobs.delta))
+    candidate = None
     for candidate in _candidates(knobs, seed):
         claim = _claim(candidate.network, candidate.box(push, push - delta))
         arrays, margin = None, rule.prove(claim).margin
@@ -118,6 +119,10 @@ def make(knobs: PolynomialKnobs, seed: int) -> list[Instance]:
         if margin > 0:
             questions = _Questions(knobs, seed, candidate, push, delta)
             return [questions.robust(margin, arrays), questions.violated()]
+    if candidate is None:
+        raise CannotCertify(
+            f"polynomial: {_MOST_LINES} lines meet no boundary; raise hidden or try another seed"
+        )
     remedy = "raise delta or bias" + (", or draw compensated" if knobs.draw == "plain" else "")
     raise CannotCertify(f"polynomial: no box of this seed is proved; {remedy}")
 
