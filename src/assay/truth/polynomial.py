@@ -43,7 +43,6 @@ from assay.truth.range_tree import range_tree
 
 FAMILY = "polynomial"
 _MOST_LINES = 32
-_MOST_PLAIN_BOXES = 8
 _FARTHEST_STEPS = 1 << 16
 _LIFTS = tuple(1 << k for k in range(5, 15))
 """What compensated draws add to weights, in steps of their grid; weights are about 2^12 steps."""
@@ -79,6 +78,9 @@ class PolynomialKnobs(Knobs):
         le=1,
         description="how far the twin reaches beyond the boundary point, in deltas; null: the "
         "least of 1/16 to 1 whose witness also violates in float32, or 0",
+    )
+    points: int = Field(
+        8, ge=1, le=64, description="boundary points that a plain draw tries before it gives up"
     )
     leaves: int = Field(
         256, ge=1, le=4096, description="most leaves of a tree of hidden ranges, for plain draws"
@@ -146,7 +148,7 @@ def _candidates(knobs: PolynomialKnobs, seed: int) -> Iterator[Candidate]:
                 return
             yield from _settled(network, near, signs)
             boxes += 1
-        if boxes == _MOST_PLAIN_BOXES:
+        if boxes == knobs.points:
             return
         start, direction = line(draw, knobs.inputs)
 
