@@ -27,11 +27,11 @@ from assay.truth.families import family
 
 SPLIT = {"push": 0.25, "delta": 0.01, "bias": 0.5, "draw": "plain", "leaves": 64}
 KNOBS: dict[str, tuple[dict[str, Any], int]] = {
-    "line": ({"inputs": 1, "hidden": 4, "degree": 3}, 1),
-    "line-even": ({"inputs": 1, "hidden": 6, "degree": 6, "delta": 1e-4}, 2),
-    "line-products": ({"inputs": 1, "hidden": 5, "degree": 5, "operator": "mul"}, 3),
-    "line-tree": ({"inputs": 1, "hidden": 4, "degree": 5, **SPLIT}, 12),
-    "line-tree-even": ({"inputs": 1, "hidden": 4, "degree": 4, **SPLIT}, 25),
+    "line": ({"inputs": 1, "hidden": 4, "degree": 3}, 0),
+    "line-even": ({"inputs": 1, "hidden": 6, "degree": 6, "delta": 1e-4}, 0),
+    "line-products": ({"inputs": 1, "hidden": 5, "degree": 5, "operator": "mul"}, 0),
+    "line-tree": ({"inputs": 1, "hidden": 4, "degree": 5, **SPLIT}, 8),
+    "line-tree-even": ({"inputs": 1, "hidden": 4, "degree": 4, **SPLIT}, 0),
     "plane": ({"inputs": 2, "hidden": 8, "degree": 3, "delta": 1e-6, "overlap": 0}, 0),
 }
 SHARED = (

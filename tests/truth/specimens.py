@@ -84,8 +84,8 @@ SETTINGS: Mapping[str, tuple[str, Mapping[str, object], int]] = {
     ),
     "polynomial-tree": (
         "polynomial",
-        {"degree": 22, "delta": 1e-3, "draw": "plain", "overlap": 0.0},
-        1,
+        {"inputs": 40, "hidden": 40, "degree": 22, "bias": 1.0, "draw": "plain"},
+        5,
     ),
 }
 

@@ -95,17 +95,23 @@ class _Search:
 
         # each step is scaled by a bound of the curvature in its own coordinate
         sizes = np.abs(self.weights)
-        bound = sizes.T @ ((np.where(bent, curve, 0) + penalty) * sizes.sum(axis=1))
+        bound = _times(sizes.T, (np.where(bent, curve, 0) + penalty) * sizes.sum(axis=1))
         x = best = self.widths * 0
         momentum = 1.0
         for _ in range(_STEPS):
-            z = self.offset + self.weights @ best
-            after = np.clip(best - (slopes(z) @ self.weights) / bound, 0, self.widths)
+            z = self.offset + _times(self.weights, best)
+            after = np.clip(best - _times(self.weights.T, slopes(z)) / bound, 0, self.widths)
             grown = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
             best, x, momentum = after + (momentum - 1) / grown * (after - x), after, grown
-        z = self.offset + self.weights @ x
+        z = self.offset + _times(self.weights, x)
         inside = np.clip(z, low, high)
         envelope = np.where(bent, c * inside**degree, c * low**degree + chord * (inside - low))
         gap = np.where(low * high < 0, width * np.abs(chord), 0) * (degree % 2)
         gap = gap + np.abs(c * inside**degree - envelope)
         return slopes(z), int(gap.argmax())
+
+
+def _times(matrix: _Floats, vector: _Floats) -> _Floats:
+    """A product whose bits do not depend on the number of threads, as those of `@` do."""
+    product: _Floats = np.einsum("ij,j->i", matrix, vector)
+    return product
