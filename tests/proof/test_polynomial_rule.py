@@ -188,3 +188,21 @@ def test_an_overflowing_power_is_not_guarded() -> None:
     for guard, status in (("real", "verified"), ("float32", "rejected")):
         claim = claimed(high, box, kind="polynomial", margin="1", guard=guard)
         assert claim.verdict().status == status
+
+
+def test_numbers_of_absurd_length_are_refused_quickly() -> None:
+    high = power_model([("Pow", ["z", "d"], "p")], 60)
+    fine = "0." + "0" * 1900 + "1"
+    witness = claimed(high, question([(0, 1), (0, 1)]), margin="0", witness=[fine, fine])
+    assert witness.verdict().status in ("rejected", "verified")
+    wide = np.ones((70_000, 1), np.float32)
+    graph = [
+        helper.make_node("Gemm", ["x", "W"], ["z"], transB=1),
+        helper.make_node("Pow", ["z", "d"], ["p"]),
+        helper.make_node("Gemm", ["p", "V"], ["y"], transB=1),
+    ]
+    constants = {"W": wide, "V": np.ones((2, 70_000), np.float32), "d": np.array(60, np.float32)}
+    data = model(graph, constants, (1, 1), (1, 2)).SerializeToString()
+    box = question([(0, fine)])
+    assert claimed(data, box, kind="polynomial").verdict().status == "unsupported"
+    assert claimed(data, box, margin="0", witness=[fine]).verdict().status == "unsupported"

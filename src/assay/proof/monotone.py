@@ -29,12 +29,14 @@ from assay.proof.arithmetic import Unsupported, Vector, column, entries
 from assay.proof.chain import Affine
 from assay.proof.interval import Interval, through
 from assay.proof.kernel import Objective
+from assay.proof.power import refuse_long_powers
 from assay.proof.univariate import greatest, least
 
 RANGE_BITS = 64
 """Ranges of hidden units are integers times 2^-64, rounded outwards."""
 _SLOPE_BITS = 128
-_MOST_PRODUCTS = 1 << 28
+_MOST_PRODUCTS = 1 << 26
+_MOST_ROUNDS = 100
 
 Ends = tuple[int, int]
 
@@ -84,8 +86,13 @@ class Separation:
         """The same minimum on a smaller box."""
         if len(self.free) ** 2 * self.first.units > _MOST_PRODUCTS:
             raise Unsupported("the network has more inputs and hidden units than the proof follows")
+        exact = through(self.first, self.box)
+        for ends in (exact.lower, exact.upper):
+            refuse_long_powers(ends, self.degree)
         current = self
-        while current.free:
+        for _ in range(_MOST_ROUNDS):
+            if not current.free:
+                break
             signs = current._signs(current._constants)
             if not any(signs):
                 signs = current._signs(current._chords)

@@ -14,6 +14,7 @@ from assay.proof.chain import Affine, Chain, follow, read_chain
 from assay.proof.reader import Graph, Node
 
 _LARGEST_DEGREE = 64
+_MOST_BITS = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,16 @@ class PowerNetwork:
 
     def outputs(self, point: Vector) -> Vector:
         values = self.first.at(point)
+        refuse_long_powers(values, self.degree)
         powers = tuple(n**self.degree for n in values.numerators)
         return self.last.at(Vector(powers, values.denominator**self.degree))
+
+
+def refuse_long_powers(values: Vector, degree: int) -> None:
+    """Numbers of absurd length must not keep the checker busy for hours."""
+    longest = max(abs(n).bit_length() for n in (*values.numerators, values.denominator))
+    if len(values.numerators) * degree * longest > _MOST_BITS:
+        raise Unsupported("the powers of the hidden units are too long for the checker")
 
 
 Network = Chain | PowerNetwork
