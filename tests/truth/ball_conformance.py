@@ -1,4 +1,4 @@
-"""What networks owe that are not chains of affine maps and ReLUs: agreement in balls."""
+"""What networks owe that are not layers with ReLUs or one power between: agreement in balls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.proof import reader
 from assay.proof.arithmetic import Unsupported
 from assay.proof.ball_network import BallNetwork
 from assay.proof.balls import BITS, ceiling, floor, over_box
-from assay.proof.chain import read_chain
+from assay.proof.power import read_network
 from assay.question import vnnlib
 from assay.question.balls import Bounds, enclose
 from assay.question.network import load
@@ -24,9 +24,9 @@ from assay.truth.instance import Instance
 Points = Sequence[Sequence[Fraction]]
 
 
-def is_chain(instance: Instance) -> bool:
+def is_layered(instance: Instance) -> bool:
     try:
-        read_chain(reader.read(instance.onnx))
+        read_network(reader.read(instance.onnx))
     except Unsupported:
         return False
     return True

@@ -96,6 +96,23 @@ SETTINGS: Mapping[str, tuple[str, Mapping[str, object], int]] = {
         2,
     ),
     "meap-unstable": ("meap", {"inputs": 10, "pairs": 8, "instability": 20.0}, 3),
+    "polynomial-square": ("polynomial", {"inputs": 20, "hidden": 30, "degree": 2}, 0),
+    "polynomial-cube": (
+        "polynomial",
+        {"inputs": 50, "hidden": 50, "degree": 3, "delta": 1e-4, "draw": "plain"},
+        1,
+    ),
+    "polynomial-steep": ("polynomial", {"inputs": 40, "degree": 22, "delta": 1e-4}, 2),
+    "polynomial-products": (
+        "polynomial",
+        {"inputs": 30, "hidden": 60, "degree": 7, "delta": 1e-5, "operator": "mul"},
+        3,
+    ),
+    "polynomial-tree": (
+        "polynomial",
+        {"inputs": 40, "hidden": 40, "degree": 22, "bias": 1.0, "draw": "plain"},
+        5,
+    ),
 }
 
 

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from ball_conformance import agree_in_balls, agree_in_floats, is_chain
+from ball_conformance import agree_in_balls, agree_in_floats, is_layered
+from float_bounds import error_bounds
 from pydantic import ValidationError
 
 from assay.errors import BadInput
 from assay.proof import reader
 from assay.proof.arithmetic import Vector
-from assay.proof.chain import read_chain
 from assay.proof.checker import check
+from assay.proof.power import read_network
 from assay.question import vnnlib
 from assay.question.exact import ExactFunction
-from assay.question.floaterror import output_error
 from assay.question.mlp_layers import chain_layers
 from assay.question.network import load
 from assay.question.property import Case
@@ -192,17 +192,17 @@ def test_same_bytes_in_other_processes() -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_exact_evaluator_agrees(name: str) -> None:
     for instance in made(name, 5):
-        if not is_chain(instance):
+        if not is_layered(instance):
             agree_in_balls(instance, sampled(asked(instance).box, 1))
             continue
         network = load(instance.onnx, name)
-        function, chain = ExactFunction(network), read_chain(reader.read(instance.onnx))
+        function, proved = ExactFunction(network), read_network(reader.read(instance.onnx))
         points = sampled(asked(instance).box, 1)
         if instance.truth.witness is not None:
             points.append([Fraction(text) for text in instance.truth.witness])
         for point in points:
             outputs = function(point)
-            assert chain.outputs(Vector.of(point)).fractions() == outputs
+            assert proved.outputs(Vector.of(point)).fractions() == outputs
             if network.operators <= {"Conv", "Flatten", "Gemm", "Relu"}:
                 assert mlp_outputs(chain_layers(network), point) == outputs
             margin = asked(instance).violation.margin(outputs)
@@ -216,7 +216,7 @@ def test_every_exact_evaluator_agrees(name: str) -> None:
 def test_exported_files_run_in_onnx_runtime_and_torch(name: str) -> None:
     for instance in made(name, 5):
         network, case = load(instance.onnx, name), asked(instance)
-        if not is_chain(instance):
+        if not is_layered(instance):
             agree_in_floats(instance, sampled(case.box, 2))
             continue
         assert case.box.dimension == network.inputs
@@ -228,7 +228,7 @@ def test_exported_files_run_in_onnx_runtime_and_torch(name: str) -> None:
         together = runner.run(rows.astype(np.float32))
         double = torch_view(network, torch.float64)(torch.tensor(rows)).numpy()
         for row, point in enumerate(points):
-            bounds = output_error(chain_layers(network), Box(tuple(point), tuple(point)))
+            bounds = error_bounds(instance, Box(tuple(point), tuple(point)))
             alone = runner.run(rows[row : row + 1].astype(np.float32))[0]
             for k, (right, bound) in enumerate(zip(function(point), bounds, strict=True)):
                 assert abs(Fraction(float(together[row, k])) - right) <= bound

@@ -4,7 +4,8 @@ It stands alone: the standard library, the ONNX protobuf reader and exact intege
 (python-flint), nothing else of Assay, no floating point and no solver. Read it in this order:
 `arithmetic` (numbers), `vnnlib` and `reader` (the two files), `convolution` and `chain` (networks
 as alternating affine maps and ReLUs), `interval` and `guard` (exact bounds, float32 error), then
-`rules/`, one proof a file, and `checker`, which ties them together. Attention has a path of its own:
-`linear_attention` reads it for a proof in rationals; `balls`, `ball_operators`, `softmax_head` and
-`ball_network` enclose what leaves the rationals in Arb balls, which bound their own errors.
+`rules/`, one proof a file, and `checker`, which ties them together. Polynomial networks have
+`power`, `monotone` and `univariate`. Attention has a path of its own: `linear_attention` reads it
+for a proof in rationals; `balls`, `ball_operators`, `softmax_head` and `ball_network` enclose what
+leaves the rationals in Arb balls, which bound their own errors.
 """

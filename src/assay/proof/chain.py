@@ -107,11 +107,22 @@ def relu(vector: Vector) -> Vector:
 
 def read_chain(graph: Graph) -> Chain:
     """Recognise the chain, or raise Unsupported naming the node that is not part of one."""
+    chain, name, shape = follow(graph, graph.nodes, graph.input, graph.input_shape)
+    if name != graph.output:
+        raise Unsupported("the network does not end in a matrix that makes its output")
+    if shape != graph.output_shape:
+        raise Rejected(f"the network makes shape {shape} and declares {graph.output_shape}")
+    return chain
+
+
+def follow(
+    graph: Graph, nodes: tuple[Node, ...], name: str, shape: tuple[int, ...]
+) -> tuple[Chain, str, tuple[int, ...]]:
+    """Some nodes as a chain that starts from a tensor; the name and shape of where it ends."""
     layers: list[Layer] = []
     affine: Layer | None = None
     windows = 0
-    name, shape = graph.input, graph.input_shape
-    for node in graph.nodes:
+    for node in nodes:
         data = [i for i in node.inputs if i not in graph.constants and i not in graph.integers]
         if data != [name]:
             raise Unsupported(f"{node.place()} does not continue a chain of layers")
@@ -141,11 +152,9 @@ def read_chain(graph: Graph) -> Chain:
         else:
             raise Unsupported(f"{node.place()} does not fit into a chain of affine maps and ReLUs")
         name = node.output
-    if not isinstance(affine, Affine) or name != graph.output:
+    if not isinstance(affine, Affine):
         raise Unsupported("the network does not end in a matrix that makes its output")
-    if shape != graph.output_shape:
-        raise Rejected(f"the network makes shape {shape} and declares {graph.output_shape}")
-    return Chain(tuple(layers), affine)
+    return Chain(tuple(layers), affine), name, shape
 
 
 def reshaped(node: Node, shape: tuple[int, ...], graph: Graph) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from assay.proof.claim import Claim, Proof
 from assay.proof.guard import check_float32
 from assay.proof.interval import Interval
 from assay.proof.reader import Graph
-from assay.proof.rules import RULES
+from assay.proof.rules import RULES, WITH_ARRAYS
 from assay.proof.vnnlib import Question
 
 _SCHEMA = 1
@@ -161,14 +161,14 @@ def _check_digests(
 
 def _check_robust(truth: dict[str, Any], claim: Claim) -> Fraction:
     kind = truth["certificate"]["kind"]
-    if "witness" in truth or (claim.arrays is not None and kind != "relu_tree"):
+    if "witness" in truth or (claim.arrays is not None and kind not in WITH_ARRAYS):
         raise Rejected("the truth carries a witness or arrays that its certificate has no use for")
     claimed = rational(truth["margin"], "the margin")
     proof = _rule(kind)(claim)
     if claimed <= 0 or proof.margin < claimed:
         raise Rejected(f"the margin {_short(claimed)} is claimed, {_short(proof.margin)} is proved")
     if truth["guard"] == "float32":
-        check_float32(claim.chain, claim.question, claim.box, proof)
+        check_float32(claim.network, claim.question, claim.box, proof)
     return claimed
 
 
@@ -188,14 +188,14 @@ def _check_violated(truth: dict[str, Any], claim: Claim) -> Fraction:
     if claimed > 0 or found > claimed:
         raise Rejected(f"the margin {_short(claimed)} is claimed, the witness has {_short(found)}")
     if truth["guard"] == "float32":
-        check_float32(claim.chain, question, Interval(vector, vector), Proof(found))
+        check_float32(claim.network, question, Interval(vector, vector), Proof(found))
     return claimed
 
 
 def _margin_at(claim: Claim, point: Vector) -> Fraction:
-    """The margin at a point: exact on a chain, otherwise the upper end of a small ball."""
+    """The margin at a point: exact on layers, otherwise the upper end of a small ball."""
     try:
-        outputs = claim.chain.outputs(point).fractions()
+        outputs = claim.network.outputs(point).fractions()
     except Unsupported:
         return highest_margin(claim.graph, claim.question, point)
     return claim.question.margin(outputs)

@@ -10,9 +10,10 @@ from functools import cached_property
 from flint import fmpz_mat
 
 from assay.proof.arithmetic import Unsupported, Vector, entries
-from assay.proof.chain import Affine, Chain, read_chain
+from assay.proof.chain import Affine, Chain
 from assay.proof.interval import Interval
 from assay.proof.kernel import Objective
+from assay.proof.power import Network, PowerNetwork, read_network
 from assay.proof.reader import Graph
 from assay.proof.vnnlib import Question
 
@@ -38,9 +39,21 @@ class Claim:
     arrays: bytes | None
 
     @cached_property
+    def network(self) -> Network:
+        """The network as layers; rules about other structures read the graph themselves."""
+        return read_network(self.graph)
+
+    @property
     def chain(self) -> Chain:
-        """The network as a chain; rules about other structures read the graph themselves."""
-        return read_chain(self.graph)
+        if not isinstance(self.network, Chain):
+            raise Unsupported("the certificate is for networks of affine maps and ReLUs")
+        return self.network
+
+    @property
+    def power_network(self) -> PowerNetwork:
+        if not isinstance(self.network, PowerNetwork):
+            raise Unsupported("the certificate is for one hidden layer with a power")
+        return self.network
 
     @cached_property
     def box(self) -> Interval:
@@ -51,7 +64,7 @@ class Claim:
 
         The claim is proved when every disjunct's excess is positive on the whole box.
         """
-        return objectives(self.question, self.chain.last)
+        return objectives(self.question, self.network.last)
 
 
 def objectives(question: Question, last: Affine) -> Iterator[Objective]:

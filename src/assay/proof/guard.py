@@ -10,6 +10,10 @@ more than its error is exactly zero in float32, too.
 In a convolution the l2 norm of the error is at most the l2 operator norm times that of the error
 before, plus that of the terms after |W|E; no unit's error exceeds it. After convolutions an output
 gets no more of it than its own weights' l2 norm times that.
+
+A power z^d of |z| <= M that is off by E is off by dE(M+E)^(d-1) + g(M+E)^d + 2d 2^-149 with
+g = 2du / (1 - 2du): twice what d - 1 multiplications in any order lose, and far more than the
+one or two units in the last place of the usual powf.
 All numbers are integers in units of 2^-180, rounded up.
 """
 
@@ -22,15 +26,16 @@ from assay.proof.arithmetic import Rejected, is_float32, root_above
 from assay.proof.chain import Chain, Layer
 from assay.proof.claim import Proof
 from assay.proof.convolution import Convolution
-from assay.proof.interval import Interval, preactivations
+from assay.proof.interval import Interval, preactivations, through
 from assay.proof.operator_norms import squared_stretch
+from assay.proof.power import Network, PowerNetwork
 from assay.proof.vnnlib import Question
 
 _UNIT = 180
 _MOST_TERMS = 1 << 20
 
 
-def check_float32(chain: Chain, question: Question, box: Interval, proof: Proof) -> None:
+def check_float32(network: Network, question: Question, box: Interval, proof: Proof) -> None:
     """Reject unless float32 gives the answer of the real margin everywhere on `box`."""
     if not all(map(is_float32, box.lower.fractions() + box.upper.fractions())):
         raise Rejected("the guard float32 does not hold: the box or witness is not in float32")
@@ -39,16 +44,30 @@ def check_float32(chain: Chain, question: Question, box: Interval, proof: Proof)
         # one output against zero, or two against each other: compared without another error
         if i.bound or len(i.coefficients) > 2 or any(abs(c) != 1 for _, c in i.coefficients):
             raise Rejected("the guard float32 does not hold: the property needs arithmetic itself")
-    errors = output_errors(chain, box, proof.bounds)
+    errors = output_errors(network, box, proof.bounds)
     slack = max(sum(errors[index] for index, _ in i.coefficients) for i in inequalities)
     if abs(proof.margin) <= Fraction(slack, 1 << _UNIT):
         raise Rejected("the guard float32 does not hold: rounding could change the answer")
 
 
-def output_errors(chain: Chain, box: Interval, known: dict[int, Interval]) -> list[int]:
+def output_errors(network: Network, box: Interval, known: dict[int, Interval]) -> list[int]:
     """A bound of each output's float32 error over a box of float32 inputs."""
-    ends = zip(box.lower.numerators, box.upper.numerators, strict=True)
-    size = [_ceil(max(abs(a), abs(b)), box.denominator) for a, b in ends]
+    if isinstance(network, PowerNetwork):
+        return _power_errors(network, box)
+    return _chain_errors(network, box, known)
+
+
+def _power_errors(network: PowerNetwork, box: Interval) -> list[int]:
+    size = _sizes(box)
+    carried, own = _layer_error(network.first, size, [0] * len(size))
+    error = [c + o for c, o in zip(carried, own, strict=True)]
+    size, error = _power_error(network.degree, _sizes(through(network.first, box)), error)
+    carried, own = _layer_error(network.last, size, error)
+    return [c + o for c, o in zip(carried, own, strict=True)]
+
+
+def _chain_errors(chain: Chain, box: Interval, known: dict[int, Interval]) -> list[int]:
+    size = _sizes(box)
     error, length = [0] * len(size), 0
     for layer, interval in zip(chain.layers, preactivations(chain, box, known), strict=True):
         carried, own = _layer_error(layer, size, error)
@@ -78,6 +97,27 @@ def _norm(values: list[int]) -> int:
 
 def _ceil(numerator: int, denominator: int) -> int:
     return -((-numerator << _UNIT) // denominator)
+
+
+def _sizes(bounds: Interval) -> list[int]:
+    ends = zip(bounds.lower.numerators, bounds.upper.numerators, strict=True)
+    return [_ceil(max(abs(a), abs(b)), bounds.denominator) for a, b in ends]
+
+
+def _power_error(degree: int, size: list[int], error: list[int]) -> tuple[list[int], list[int]]:
+    """Bounds of the powers of numbers up to `size`, and of their errors."""
+    sizes, errors = [], []
+    terms = 2 * degree
+    for s, e in zip(size, error, strict=True):
+        slope = -(-((s + e) ** (degree - 1)) >> (_UNIT * (degree - 2)))
+        top = -(-(slope * (s + e)) >> _UNIT)
+        if top >= 1 << (127 + _UNIT):
+            raise Rejected("the guard float32 does not hold: a power may overflow")
+        carried = -(-(degree * e * slope) >> _UNIT)
+        rounded = -(-(top * terms) // ((1 << 24) - terms))
+        sizes.append(top)
+        errors.append(carried + rounded + (terms << (_UNIT - 149)))
+    return sizes, errors
 
 
 def _layer_error(layer: Layer, size: list[int], error: list[int]) -> tuple[list[int], list[int]]:

@@ -73,7 +73,7 @@ def robust_instance(
     certificate = {"kind": kind or design.family}
     if arrays is not None:
         certificate["arrays_sha256"] = sha256(arrays)
-    return _instance(design, "robust", stated, guarded, certificate, arrays=arrays)
+    return stated_instance(design, "robust", stated, guarded, certificate, arrays=arrays)
 
 
 def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
@@ -89,7 +89,7 @@ def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
         design.layers, point, design.violation, stated, None, design.stretches
     )
     text = tuple(vnnlib.decimal(value) for value in witness)
-    return _instance(design, "violated", stated, guarded, {"kind": "witness"}, witness=text)
+    return stated_instance(design, "violated", stated, guarded, {"kind": "witness"}, witness=text)
 
 
 def mlp_outputs(layers: Sequence[AnyLayer], point: Sequence[Fraction]) -> list[Fraction]:
@@ -145,7 +145,7 @@ def _float32_box(box: Box) -> bool:
     return all(map(is_float32, (*box.lower, *box.upper)))
 
 
-def _instance(
+def stated_instance(
     design: Design,
     answer: Answer,
     margin: Fraction,
@@ -155,6 +155,7 @@ def _instance(
     witness: tuple[str, ...] | None = None,
     arrays: bytes | None = None,
 ) -> Instance:
+    """A truth about a design; `margin` and `guarded` are proved by the caller."""
     onnx, question = design.network_bytes(), design.question_bytes()
     truth = Truth(
         answer=answer,

@@ -16,6 +16,7 @@ from assay.proof.rules import (
     linear_attention,
     meap,
     paired_bias,
+    polynomial,
     relu_tree,
     softmax_attention,
 )
@@ -27,6 +28,9 @@ RULES: dict[str, Callable[[Claim], Proof]] = {
     "linear_attention": linear_attention.prove,
     "meap": meap.prove,
     "paired_bias": paired_bias.prove,
+    "polynomial": polynomial.prove,
     "relu_tree": relu_tree.prove,
     "softmax_attention": softmax_attention.prove,
 }
+WITH_ARRAYS = ("polynomial", "relu_tree")
+"""Kinds whose certificates may carry arrays."""

@@ -16,35 +16,29 @@ whatever the splits are. At each leaf `kernel` bounds the excess below by a posi
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import islice
 
 from assay.proof.arithmetic import Rejected, Unsupported, Vector
 from assay.proof.claim import Claim, Proof
 from assay.proof.interval import Interval, preactivations
 from assay.proof.kernel import Multipliers, Objective, Phases, Relaxation
+from assay.proof.words import Words, one, take, words_of
 
 _BOUND_BITS = 64
 _LARGEST_SHIFT = 120
 _DEEPEST_TREE = 1000
 
-Words = Iterator[int]
-"""The arrays as a stream of words that must be used up exactly."""
-
 
 def prove(claim: Claim) -> Proof:
     arrays = claim.arrays or b""
-    if len(arrays) % 4:
-        raise Rejected("the certificate's arrays are not whole words")
-    words = (word for (word,) in struct.iter_unpack("<i", arrays))
+    words = words_of(arrays)
     most = len(arrays) // 4
     relaxation = _tightened(claim, words, most)
     units = sum(layer.units for layer in claim.chain.hidden)
     margins: list[Fraction] = []
     for number, objective in enumerate(claim.objectives()):
-        tree = _take(words, _one(words, 1, most))
+        tree = take(words, one(words, 1, most))
         for leaf, phases in enumerate(_leaves(tree, units, number)):
             bound = relaxation.lower_bound(objective, _multipliers(words, units), phases)
             if bound is not None and bound <= 0:
@@ -55,22 +49,8 @@ def prove(claim: Claim) -> Proof:
     return Proof(min(margins), dict(enumerate(relaxation.bounds)))
 
 
-def _take(words: Words, count: int) -> list[int]:
-    taken = list(islice(words, count))
-    if len(taken) < count:
-        raise Rejected("the certificate's arrays end too early")
-    return taken
-
-
-def _one(words: Words, least: int, most: int) -> int:
-    (word,) = _take(words, 1)
-    if not least <= word <= most:
-        raise Rejected(f"{word} in the certificate's arrays is not between {least} and {most}")
-    return word
-
-
 def _multipliers(words: Words, count: int) -> Multipliers:
-    return Multipliers(_one(words, -_LARGEST_SHIFT, _LARGEST_SHIFT), _take(words, count))
+    return Multipliers(one(words, -_LARGEST_SHIFT, _LARGEST_SHIFT), take(words, count))
 
 
 def _tightened(claim: Claim, words: Words, most: int) -> Relaxation:
@@ -89,9 +69,9 @@ def _tightened(claim: Claim, words: Words, most: int) -> Relaxation:
         bounds = tuple(Interval.over(1 << _BOUND_BITS, low, high) for low, high in ends)
         return Relaxation(hidden[:layers], claim.box, bounds)
 
-    for _ in range(_one(words, 0, most)):
-        layer = _one(words, 1, len(hidden) - 1)
-        unit, side = _one(words, 0, hidden[layer].units - 1), _one(words, 0, 1)
+    for _ in range(one(words, 0, most)):
+        layer = one(words, 1, len(hidden) - 1)
+        unit, side = one(words, 0, hidden[layer].units - 1), one(words, 0, 1)
         own, sign = hidden[layer], -1 if side else 1
         objective = Objective(
             Vector(tuple(sign * w for w in own.rows[unit]), own.denominator),
