@@ -37,7 +37,8 @@ class SmoothLayers:
     def add_to(self, graph: GraphBuilder) -> str:
         x = graph.input
         for weight, bias in self.layers:
-            x = getattr(graph, self.activation)(graph.gemm(x, weight, bias))
+            response = graph.gemm(x, weight, bias)
+            x = graph.tanh(response) if self.activation == "tanh" else graph.sigmoid(response)
         return x
 
     def features(self, points: Floats) -> list[Floats]:

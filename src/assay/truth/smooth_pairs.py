@@ -21,10 +21,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
+from operator import add
 from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from assay.errors import CannotCertify
@@ -80,7 +83,7 @@ class SmoothPairsKnobs(Knobs):
     @model_validator(mode="after")
     def _can_be_certified(self) -> SmoothPairsKnobs:
         sizes = [self.inputs, *[self.width] * self.backbone, 2 * self.pairs, self.classes]
-        weights = sum(a * b for a, b in zip(sizes, sizes[1:], strict=False))
+        weights = sum(a * b for a, b in pairwise(sizes))
         if weights > _MOST_WEIGHTS:
             raise ValueError(
                 f"{weights} weights are more than {_MOST_WEIGHTS}; lower inputs, width, backbone, "
@@ -99,25 +102,32 @@ class Rows:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Where in the layer the two units of each pair lie, and which second units are negated."""
+    """Shared rows, their ordered biases, and where in the layer the units of each pair lie.
 
+    The second unit of a pair is written with the sign in `signs` before its row and its bias.
+    """
+
+    rows: Floats
+    high: Floats
+    low: Floats
     seats: Integers
     signs: Integers
 
-    def layer(self, weights: Floats, biases: tuple[list[Fraction], list[Fraction]]) -> Layer:
-        matrix = np.empty((2 * len(weights), weights.shape[1]), np.float32)
-        offsets = np.empty(2 * len(weights), np.float32)
-        for seat, sign, values in zip(self.seats, (1, self.signs), biases, strict=True):
-            matrix[seat] = (weights.T * sign).T
-            offsets[seat] = sign * np.array([float(v) for v in values])
-        return matrix, offsets
+    def layer(self) -> Layer:
+        matrix = np.empty((2 * len(self.rows), self.rows.shape[1]), np.float32)
+        biases = np.empty(2 * len(self.rows), np.float32)
+        first, second = self.seats
+        matrix[first], biases[first] = self.rows, self.high
+        matrix[second], biases[second] = self.signs[:, None] * self.rows, self.signs * self.low
+        return matrix, biases
 
-    def readout(self, weights: Integers) -> np.ndarray:
+    def readout(self, weights: Integers) -> NDArray[np.float32]:
         """Weights [class, pair] of differences as weights of units, scaled to about an average."""
-        scale = float(power(-((weights.shape[1] - 1).bit_length() + 3)))
-        columns = np.empty((len(weights), 2 * weights.shape[1]), np.float32)
-        columns[:, self.seats[0]] = weights * scale
-        columns[:, self.seats[1]] = weights * -self.signs * scale
+        scale = float(power(-((len(self.rows) - 1).bit_length() + 3)))
+        columns = np.empty((len(weights), 2 * len(self.rows)), np.float32)
+        first, second = self.seats
+        columns[:, first] = weights * scale
+        columns[:, second] = -self.signs * weights * scale
         return columns
 
 
@@ -127,15 +137,9 @@ def make(knobs: SmoothPairsKnobs, seed: int) -> list[Instance]:
     label = int(draw.integers(knobs.classes))
     epsilon = radius(knobs.epsilon)
     point = np.array([float(v) for v in middle])
-    body = SmoothLayers(knobs.activation)
-    for _ in range(knobs.backbone):
-        rows = _rows(draw, knobs, body, point, knobs.width)
-        shifts = _shifts(draw, knobs, knobs.width)
-        bias = [float(s - r) for s, r in zip(shifts, rows.responses, strict=True)]
-        body = body.then((rows.weights.astype(np.float32), np.array(bias, np.float32)))
-    rows = _rows(draw, knobs, body, point, knobs.pairs)
-    pairs = _pairs(draw, knobs)
-    body = body.then(pairs.layer(rows.weights, _biases(draw, knobs, rows)))
+    backbone = _backbone(draw, knobs, point)
+    pairs = _pairs(draw, knobs, _rows(draw, knobs, backbone, point, knobs.pairs))
+    body = backbone.then(pairs.layer())
     sides = draw.integers(0, 2, (_STARTS, knobs.inputs)) * 2 - 1
     starts = tuple(
         tuple(c + int(s) * epsilon for c, s in zip(middle, row, strict=True)) for row in sides
@@ -155,11 +159,22 @@ def make(knobs: SmoothPairsKnobs, seed: int) -> list[Instance]:
             "gamma",
             rule=FAMILY,
             least_excesses=least_excesses,
-            remedy="raise reach or use fewer pairs",
+            remedy="raise reach, or lower delta, backbone or pairs",
             shifted=False,
             starts=starts,
         )
     )
+
+
+def _backbone(draw: Generator, knobs: SmoothPairsKnobs, point: Floats) -> SmoothLayers:
+    """Dense random layers whose units are steepest near the centre."""
+    backbone = SmoothLayers(knobs.activation)
+    for _ in range(knobs.backbone):
+        rows = _rows(draw, knobs, backbone, point, knobs.width)
+        shifts = _shifts(draw, knobs, knobs.width)
+        bias = [float(s - r) for s, r in zip(shifts, rows.responses, strict=True)]
+        backbone = backbone.then((rows.weights.astype(np.float32), np.array(bias, np.float32)))
+    return backbone
 
 
 def _rows(
@@ -171,16 +186,16 @@ def _rows(
     step = float(radius(knobs.epsilon)) * np.sign(body.gradients(point, numerators))
     corners = np.concatenate([point + step, point - step, point[None]])
     features = body.features(corners)[-1]
-    ends = [(row @ numerators.T).diagonal() for row in (features[:units], features[units:-1])]
-    middle = numerators @ features[-1]
+    at_centre = numerators @ features[-1]
+    ends = ((part * numerators).sum(axis=1) for part in (features[:units], features[units:-1]))
+    moves = np.maximum(*(np.abs(end - at_centre) for end in ends))
     weights, responses = [], []
-    for row, at_centre, *at_ends in zip(numerators, middle, *ends, strict=True):
-        moved = max(abs(Fraction(float(end)) - Fraction(float(at_centre))) for end in at_ends)
-        if moved == 0:
+    for row, response, move in zip(numerators, at_centre, moves, strict=True):
+        if move == 0:
             raise CannotCertify(f"{FAMILY}: a unit does not move over the box; raise epsilon")
-        scale = power(leading_exponent(as_written(knobs.reach) / moved * _ROOT))
+        scale = power(leading_exponent(as_written(knobs.reach) / Fraction(float(move)) * _ROOT))
         weights.append(row * float(scale))
-        responses.append(nearest(Fraction(float(at_centre)) * scale, -_BIAS_BITS))
+        responses.append(nearest(Fraction(float(response)) * scale, -_BIAS_BITS))
     return Rows(np.array(weights), tuple(responses))
 
 
@@ -190,25 +205,23 @@ def _shifts(draw: Generator, knobs: SmoothPairsKnobs, count: int) -> list[Fracti
     return [nearest(half * int(n) / 64, -_BIAS_BITS) for n in draw.integers(-64, 65, count)]
 
 
-def _biases(
-    draw: Generator, knobs: SmoothPairsKnobs, rows: Rows
-) -> tuple[list[Fraction], list[Fraction]]:
-    gap = as_written(knobs.delta)
-    middles = rows.responses
+def _pairs(draw: Generator, knobs: SmoothPairsKnobs, rows: Rows) -> Pairs:
+    """Pairs around their response at the centre, or a little off."""
+    middles = list(rows.responses)
     if knobs.placement == "spread":
-        shifts = _shifts(draw, knobs, knobs.pairs)
-        middles = tuple(m + s for m, s in zip(middles, shifts, strict=True))
-    return [float32_at_least(gap - m) for m in middles], [float32_at_most(-gap - m) for m in middles]
-
-
-def _pairs(draw: Generator, knobs: SmoothPairsKnobs) -> Pairs:
+        middles = list(map(add, middles, _shifts(draw, knobs, knobs.pairs)))
+    gap = as_written(knobs.delta)
+    high = [float(float32_at_least(gap - middle)) for middle in middles]
+    low = [float(float32_at_most(-gap - middle)) for middle in middles]
     seats = draw.permutation(2 * knobs.pairs).reshape(2, knobs.pairs)
     signs = np.where(draw.integers(0, 2, knobs.pairs) == 1, -1, 1)
-    return Pairs(seats, signs if knobs.negated else np.ones_like(signs))
+    if not knobs.negated:
+        signs = np.ones_like(signs)
+    return Pairs(rows.weights, np.array(high), np.array(low), seats, signs)
 
 
 def _weights(draw: Generator, knobs: SmoothPairsKnobs, label: int) -> Integers:
-    """Integers [class, pair]: the label's are the highest, or the lowest where a pair is against."""
+    """Integers [class, pair]: the label's are the highest, or, for pairs against it, the lowest."""
     weights = draw.integers(-7, 7, size=(knobs.classes, knobs.pairs), endpoint=True)
     weights[label] = draw.integers(8, 15, size=knobs.pairs, endpoint=True)
     count = min(round(as_written(knobs.against) * knobs.pairs), knobs.pairs - 1)

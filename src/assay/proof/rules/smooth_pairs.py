@@ -3,9 +3,9 @@
 Both are h(t) = a + b tanh(r t). Units of the last hidden layer with the same weights, or with
 opposite ones (tanh is odd), compute tanh(r (s + b_j)) of one response s, and an excess sees
 sum_j c_j tanh(r (s + b_j)) of them. Put the biases in falling order; with C_j = c_1 + ... + c_j
-that sum is, over neighbours and without remainder,
+and D_j(s) = tanh(r (s + b_j)) - tanh(r (s + b_(j+1))) that sum is, without remainder,
 
-  sum_(j < m) C_j D_j(s) + C_m tanh(r (s + b_m)),  D_j(s) = tanh(r (s + b_j)) - tanh(r (s + b_(j+1))).
+  C_1 D_1(s) + ... + C_(m-1) D_(m-1)(s) + C_m tanh(r (s + b_m)).
 
 The slope of tanh is even and falls away from zero, so D_j rises while |s + b_j| < |s + b_(j+1)|,
 that is up to the middle s = -(b_j + b_(j+1)) / 2, and falls from there on. Over an interval of s it
@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from flint import arb_mat, ctx
 
@@ -132,7 +133,7 @@ def _ends(response: Ball, biases: list[Ball], rate: Ball) -> list[tuple[Ball, Ba
         return (rate * (s + bias)).tanh()
 
     ends = []
-    for bias, following in zip(biases, biases[1:], strict=False):
+    for bias, following in pairwise(biases):
         middle = half(-bias - following).max(low).min(high)
         least, other, largest = (bent(s, bias) - bent(s, following) for s in (low, high, middle))
         ends.append((least.min(other), largest))
