@@ -190,7 +190,10 @@ class _Search:
             found = [self._downhill(start, rooms) for start in starts]
         best = max(found, key=lambda attained: attained.drop / rooms[attained.rival].drop)
         if best.drop <= 0:
-            raise CannotCertify(f"{self.plan.family}: no corner lowers an excess; try another seed")
+            raise CannotCertify(
+                f"{self.plan.family}: no corner lowers an excess; try another seed, or "
+                f"{self.plan.remedy}"
+            )
         return best
 
     def _downhill(self, start: tuple[Fraction, ...], rooms: Sequence[Room]) -> Attained:

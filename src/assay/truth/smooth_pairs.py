@@ -73,7 +73,7 @@ class SmoothPairsKnobs(Knobs):
         0.05, ge=1e-6, le=100, description="certified margin over the certified drop"
     )
     against: float = Field(
-        0.25, ge=0, le=0.9, description="share of the pairs that count against the label"
+        0.25, ge=0, le=0.5, description="share of the pairs that count against the label"
     )
     placement: Literal["response", "spread"] = Field(
         "response", description="pairs are widest at the centre, or up to half a reach off"
@@ -159,7 +159,7 @@ def make(knobs: SmoothPairsKnobs, seed: int) -> list[Instance]:
             "gamma",
             rule=FAMILY,
             least_excesses=least_excesses,
-            remedy="raise reach, or lower delta, backbone or pairs",
+            remedy="raise reach, or lower against, delta, backbone or pairs",
             shifted=False,
             starts=starts,
         )
