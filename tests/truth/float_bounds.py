@@ -7,7 +7,8 @@ from fractions import Fraction
 from assay.proof import reader
 from assay.proof.guard import output_errors
 from assay.proof.interval import Interval
-from assay.proof.power import PowerNetwork, read_network
+from assay.proof.network import read_network
+from assay.proof.power import PowerNetwork
 from assay.question.floaterror import output_error
 from assay.question.mlp_layers import chain_layers
 from assay.question.network import load

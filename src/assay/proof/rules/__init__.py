@@ -18,6 +18,7 @@ from assay.proof.rules import (
     paired_bias,
     polynomial,
     relu_tree,
+    residual,
     softmax_attention,
 )
 
@@ -30,6 +31,7 @@ RULES: dict[str, Callable[[Claim], Proof]] = {
     "paired_bias": paired_bias.prove,
     "polynomial": polynomial.prove,
     "relu_tree": relu_tree.prove,
+    "residual": residual.prove,
     "softmax_attention": softmax_attention.prove,
 }
 WITH_ARRAYS = ("polynomial", "relu_tree")
