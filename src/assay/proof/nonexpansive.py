@@ -13,29 +13,37 @@ the same eigenvalues other than zero, so the smaller one of the two matrices is 
 
 from __future__ import annotations
 
+from functools import lru_cache
+from math import gcd
+
 from flint import fmpz_mat, fmpz_poly
 
 from assay.proof.arithmetic import Rejected, Unsupported, entries
 from assay.proof.residual import Block, ResidualNetwork
 
-_MOST_WORK = 1 << 40
+_MOST_WORK, _MOST_BITS = 1 << 34, 256
 
 
+@lru_cache(maxsize=1)
 def check_nonexpansive(network: ResidualNetwork) -> None:
-    """Reject a network with a block that is not proved to be non-expansive."""
-    if sum(map(_work, network.blocks)) > _MOST_WORK:
-        raise Unsupported("the blocks are too wide for an exact look at their eigenvalues")
+    """Reject a network with a block that is not proved to be non-expansive.
+
+    The last network that passed is remembered: a rule and the guard both ask.
+    """
+    work = 0
     for number, block in enumerate(network.blocks):
         if not _goes_downhill(block):
             raise Rejected(f"block {number} is not x - W^T C relu(W x + b) with C >= 0")
-        if exceeds(*_gram(block)):
+        work += min(block.inner.units, block.inner.fan_in) ** 4
+        if work > _MOST_WORK:
+            raise Unsupported("the blocks are too wide for an exact look at their eigenvalues")
+        if has_root_above(*_characteristic(block)):
             raise Rejected(f"block {number} may move two inputs apart: an eigenvalue is above 2")
 
 
-def exceeds(matrix: fmpz_mat, bound: int) -> bool:
-    """Whether a matrix whose eigenvalues are all real has one above the bound."""
-    moved = matrix.charpoly()(fmpz_poly([bound, 1]))
-    return any(coefficient < 0 for coefficient in moved.coeffs())
+def has_root_above(polynomial: fmpz_poly, bound: int) -> bool:
+    """Whether a polynomial whose roots are all real, with leading coefficient 1, has one above."""
+    return any(coefficient < 0 for coefficient in polynomial(fmpz_poly([bound, 1])).coeffs())
 
 
 def _goes_downhill(block: Block) -> bool:
@@ -56,19 +64,13 @@ def _goes_downhill(block: Block) -> bool:
     return True
 
 
-def _gram(block: Block) -> tuple[fmpz_mat, int]:
-    """-V W or -W V, whichever is smaller, as integers; and 2 over the same denominator."""
+def _characteristic(block: Block) -> tuple[fmpz_poly, int]:
+    """The characteristic polynomial of -V W or -W V in integers, and 2 in the same unit."""
     inner, outer = block.inner.weight, block.outer.weight
     product = inner * outer if inner.nrows() <= inner.ncols() else outer * inner
-    return -product, 2 * block.inner.denominator * block.outer.denominator
-
-
-def _work(block: Block) -> int:
-    """About what the characteristic polynomial costs: size^4 times the entries' length."""
-    size = min(block.inner.units, block.inner.fan_in)
-    bits = [_longest(layer.weight) for layer in (block.inner, block.outer)]
-    return size**4 * sum(bits)
-
-
-def _longest(matrix: fmpz_mat) -> int:
-    return max(abs(entry).bit_length() for entry in entries(matrix))
+    numbers, two = entries(product), 2 * block.inner.denominator * block.outer.denominator
+    common = gcd(two, *numbers)
+    short = [-n // common for n in numbers]
+    if max(abs(n).bit_length() for n in short) > _MOST_BITS:
+        raise Unsupported("the weights of a block differ too much in size")
+    return fmpz_mat(product.nrows(), product.ncols(), short).charpoly(), two // common

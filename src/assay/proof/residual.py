@@ -30,7 +30,7 @@ class Block:
         return Vector(tuple(a + b for a, b in pairs), common)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResidualNetwork:
     stem: Affine | None
     blocks: tuple[Block, ...]

@@ -9,7 +9,7 @@ evaluated exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -25,6 +25,7 @@ Sloped = Callable[[Floats], tuple[float, Floats]]
 _BITS = 30
 _TURNS = 6
 _STARTS = 6
+_EXCHANGES = 256
 
 
 def rounded(values: Floats) -> Floats:
@@ -63,5 +64,26 @@ def lowest_corner(function: Sloped, box: Box, draw: Generator) -> tuple[Fraction
             if (following == point).all():
                 break
             point = following
-    sides = zip(chosen == low, box.lower, box.upper, strict=True)
-    return tuple(lower if is_low else upper for is_low, lower, upper in sides)
+    return _exact(chosen, box)
+
+
+def improved_corner(function: Sloped, corner: Sequence[Fraction], box: Box) -> tuple[Fraction, ...]:
+    """A corner that is at least as low: sides are exchanged one by one where that goes down."""
+    low, high = ends(box)
+    point = np.array([float(v) for v in corner])
+    best, last, left = function(point)[0], 0, max(_EXCHANGES, len(low))
+    for number in range(left):
+        side = number % len(low)
+        if number - last > len(low):
+            break
+        tried = point.copy()
+        tried[side] = low[side] if point[side] == high[side] else high[side]
+        value = function(tried)[0]
+        if value < best:
+            best, point, last = value, tried, number
+    return _exact(point, box)
+
+
+def _exact(corner: Floats, box: Box) -> tuple[Fraction, ...]:
+    sides = zip(corner, box.lower, box.upper, strict=True)
+    return tuple(lower if value == float(lower) else upper for value, lower, upper in sides)

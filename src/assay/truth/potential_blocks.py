@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from flint import fmpz_mat
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from assay.proof.nonexpansive import exceeds
+from assay.proof.nonexpansive import has_root_above
 from assay.truth.contracting_filters import hadamard, short_root
 from assay.truth.corner_search import Floats, relu, rounded
 from assay.truth.dyadic import nearest, power
@@ -45,20 +46,24 @@ class PotentialBlock:
     @property
     def outer(self) -> NDArray[np.float32]:
         """-scale W^T, exact because the scale is a power of two."""
-        return (self.weight.T * np.float32(-self.scale)).astype(np.float32)
+        return np.ascontiguousarray(self.weight.T) * np.float32(-self.scale)
+
+    @cached_property
+    def _wide(self) -> Floats:
+        return self.weight.astype(np.float64)
 
     def responses(self, values: Floats) -> Floats:
         """Pre-activations of the units, rounded as a search needs them."""
-        return rounded(self.weight.astype(np.float64) @ values + self.bias)
+        return rounded(self._wide @ values + self.bias)
 
-    def at(self, values: Floats) -> Floats:
-        return rounded(values + self.outer.astype(np.float64) @ relu(self.responses(values)))
+    def after(self, values: Floats, responses: Floats) -> Floats:
+        """The block's result."""
+        return rounded(values - self.scale * (self._wide.T @ relu(responses)))
 
     def pulled_back(self, slope: Floats, responses: Floats) -> Floats:
         """The gradient before the block from the one after it."""
-        through = rounded(self.outer.astype(np.float64).T @ slope)
-        opened = np.where(responses > 0, through, 0.0)
-        return rounded(slope + self.weight.astype(np.float64).T @ opened)
+        opened = np.where(responses > 0, rounded(self._wide @ slope), 0.0)
+        return rounded(slope - self.scale * (self._wide.T @ opened))
 
 
 def drawn_block(
@@ -87,12 +92,13 @@ def _eigenvalue_above(integers: Integers) -> int:
     transposed = matrix.transpose()
     wide = len(integers) <= integers.shape[1]
     gram = matrix * transposed if wide else transposed * matrix
-    # no eigenvalue is above the trace, and one is at least their mean
-    high = int(gram.trace()) if hasattr(gram, "trace") else 0
-    low = high // gram.nrows()
+    polynomial = gram.charpoly()
+    # the trace is the sum of all eigenvalues, none of them negative
+    high = sum(int(gram[i, i]) for i in range(gram.nrows()))
+    low = high // gram.nrows() - 1
     while high - low > 1 + low // _EIGENVALUE_STEPS:
         middle = (low + high) // 2
-        low, high = (middle, high) if exceeds(gram, middle) else (low, middle)
+        low, high = (middle, high) if has_root_above(polynomial, middle) else (low, middle)
     return high
 
 
@@ -108,7 +114,9 @@ def placed(
     reach = np.max([np.abs(other - middle) for other in others], axis=0)
     units = len(middle)
     near = draw.integers(-4, 4, size=units, endpoint=True) / 8
-    far = np.where(draw.integers(0, 2, size=units) == 1, 1, -1) * draw.integers(9, 16, size=units) / 8
+    far = (
+        np.where(draw.integers(0, 2, size=units) == 1, 1, -1) * draw.integers(9, 16, size=units) / 8
+    )
     unstable = draw.permutation(units) < round(instability * units)
     shift = np.where(unstable, near, far) * reach - middle
     bias = [float(nearest(Fraction(float(s)), -_BIAS_BITS)) for s in shift]

@@ -3,10 +3,10 @@
 Theorem. A block F(x) = x - W^T C relu(W x + b) with C >= 0 diagonal has
 F(x) - F(y) = (I - W^T C D W)(x - y) with some diagonal 0 <= D <= I, because every ReLU changes by
 some share between 0 and 1 of what its argument changes by. W^T C D W lies between zero and
-W^T C W. If no eigenvalue of that matrix is above 2, then |F(x) - F(y)| <= |x - y| in l2. With blocks
-like this, a stem of l2 norm L and the read-out's margin a z + b, the margin drops below its exact
-value at the centre of the box by at most |a| L epsilon sqrt(inputs), whatever the depth. The
-read-out's biases leave gamma above the drop.
+W^T C W. If no eigenvalue of that matrix is above 2, then |F(x) - F(y)| <= |x - y| in l2. So with a
+stem of l2 norm L, a margin a z + b of the last state z drops below its exact value at the centre
+of the box by at most |a| L epsilon sqrt(inputs), whatever the depth. The read-out's biases leave
+gamma above the drop.
 
 Intervals and linear bounds follow x and W^T C relu(W x + b) on two paths, of which neither knows
 that the other one cancels it: intervals grow by a factor near 1 + 2 width with every block, linear
@@ -37,7 +37,15 @@ from assay.question.region import Box
 from assay.truth.assemble import Design, robust_instance, violated_instance
 from assay.truth.constructor import Constructor, Knobs
 from assay.truth.contracting_filters import hadamard, short_root
-from assay.truth.corner_search import Floats, ends, lowest_corner, random_corner, rounded
+from assay.truth.corner_search import (
+    Floats,
+    Sloped,
+    ends,
+    improved_corner,
+    lowest_corner,
+    random_corner,
+    rounded,
+)
 from assay.truth.dyadic import as_written, power, radius, short_above, short_below
 from assay.truth.instance import Instance
 from assay.truth.output_biases import Head, Rivalry, planted_biases
@@ -46,7 +54,8 @@ from assay.truth.randomness import centre, generator, signed
 
 FAMILY = "residual"
 _SAMPLES = 12
-_WIDEST = 128
+_WIDEST = 64
+_MOST_WEIGHTS = 1 << 19
 
 
 class ResidualKnobs(Knobs):
@@ -55,7 +64,7 @@ class ResidualKnobs(Knobs):
         None, ge=1, le=512, description="features that an affine stem makes; null: the inputs"
     )
     classes: int = Field(10, ge=2, le=1_000, description="number of classes")
-    width: int = Field(16, ge=1, le=512, description="hidden units of a block")
+    width: int = Field(8, ge=1, le=512, description="hidden units of a block")
     depth: int = Field(8, ge=1, le=64, description="number of residual blocks")
     epsilon: float = Field(0.02, ge=1e-4, le=0.5, description="l_inf radius of the box")
     step: float = Field(
@@ -69,7 +78,7 @@ class ResidualKnobs(Knobs):
     )
     gamma: float = Field(0.01, ge=1e-9, le=1e3, description="certified margin, rounded up")
     instability: float = Field(
-        0.75, ge=0, le=1, description="share of units that biases try to make unstable"
+        0.5, ge=0, le=1, description="share of units that biases try to make unstable"
     )
 
     @property
@@ -99,6 +108,12 @@ class ResidualKnobs(Knobs):
                 f"blocks of {self.width} units on {self.states} features are too wide for an exact "
                 f"look at eigenvalues; lower width, or inputs and features, to {_WIDEST}"
             )
+        weights = self.depth * self.width * self.states
+        if weights > _MOST_WEIGHTS:
+            raise ValueError(
+                f"blocks with {weights} weights are more than {_MOST_WEIGHTS}; lower depth, width "
+                "or features"
+            )
         return self
 
 
@@ -109,7 +124,9 @@ class Body:
     stem: NDArray[np.float32] | None
     blocks: tuple[PotentialBlock, ...]
 
-    def network(self, inputs: int, weights: NDArray[np.float32], biases: Sequence[Fraction]) -> bytes:
+    def network(
+        self, inputs: int, weights: NDArray[np.float32], biases: Sequence[Fraction]
+    ) -> bytes:
         graph = GraphBuilder((1, inputs))
         state = graph.input
         if self.stem is not None:
@@ -121,20 +138,24 @@ class Body:
         offsets = np.array([float(b) for b in biases], np.float32)
         return graph.build(graph.gemm(state, weights, offsets))
 
-    def read_by(self, row: Floats, point: Floats) -> tuple[float, Floats]:
+    def read_by(self, row: Floats) -> Sloped:
         """row · last state with its gradient, for the search of a corner."""
-        state, seen = point, []
-        if self.stem is not None:
-            state = rounded(self.stem.astype(np.float64) @ state)
-        for block in self.blocks:
-            seen.append(block.responses(state))
-            state = block.at(state)
-        slope = row
-        for block, responses in zip(reversed(self.blocks), reversed(seen), strict=True):
-            slope = block.pulled_back(slope, responses)
-        if self.stem is not None:
-            slope = rounded(self.stem.astype(np.float64).T @ slope)
-        return float(np.sum(rounded(row * state))), slope
+
+        def function(point: Floats) -> tuple[float, Floats]:
+            state, seen = point, []
+            if self.stem is not None:
+                state = rounded(self.stem.astype(np.float64) @ state)
+            for block in self.blocks:
+                seen.append(block.responses(state))
+                state = block.after(state, seen[-1])
+            slope = row
+            for block, responses in zip(reversed(self.blocks), reversed(seen), strict=True):
+                slope = block.pulled_back(slope, responses)
+            if self.stem is not None:
+                slope = rounded(self.stem.astype(np.float64).T @ slope)
+            return float(np.sum(rounded(row * state))), slope
+
+        return function
 
 
 def make(knobs: ResidualKnobs, seed: int) -> list[Instance]:
@@ -166,7 +187,7 @@ def make(knobs: ResidualKnobs, seed: int) -> list[Instance]:
     rivals = [k for k in range(knobs.classes) if k != label]
     rival = int(draw.choice(rivals))
     row = weights[label].astype(np.float64) - weights[rival].astype(np.float64)
-    corner = lowest_corner(lambda point: body.read_by(row, point), box, draw)
+    corner = improved_corner(body.read_by(row), lowest_corner(body.read_by(row), box, draw), box)
     outputs = [flat.structure.outputs(Vector.of(point)).fractions() for point in (corner, middle)]
     seen = Rivalry(rival, *(values[label] - values[rival] for values in outputs))
     biases = planted_biases(FAMILY, knobs.head, label, as_written(knobs.gamma), bounds, seen)
@@ -191,7 +212,8 @@ def _body(draw: Generator, knobs: ResidualKnobs, box: Box) -> Body:
     for _ in range(knobs.depth):
         bare = drawn_block(draw, knobs.mixing, knobs.width, knobs.states, as_written(knobs.step))
         blocks.append(placed(draw, bare, states, knobs.instability))
-        states = [blocks[-1].at(state) for state in states]
+        last = blocks[-1]
+        states = [last.after(state, last.responses(state)) for state in states]
     return Body(stem, tuple(blocks))
 
 
