@@ -3,9 +3,10 @@
     python benchmarks/attack_labels.py FOLDER [--points 100000]
 
 Robust: random points, random corners, signed-gradient corners and multi-restart PGD in float64;
-the lowest few are evaluated in rationals and must keep the certified margin. Where the guard is
-float32, as many float32 evaluations in ONNX Runtime must agree with the label. Violated: the
-witness must violate in rationals, and in ONNX Runtime where the guard is float32.
+the lowest few are evaluated in rationals (in balls, where a network leaves them) and must keep the
+certified margin. Where the guard is float32, as many float32 evaluations in ONNX Runtime must
+agree with the label. Violated: the witness must violate in rationals or balls, and in ONNX Runtime
+where the guard is float32.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -21,9 +22,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from assay.judge.point_evaluation import PointEvaluation
 from assay.question import vnnlib
-from assay.question.exact import ExactFunction
-from assay.question.network import load_file
+from assay.question.balls import Bounds
+from assay.question.network import Network, load_file
 from assay.question.property import Case
 from assay.question.runtime import FloatRunner
 from assay.question.torch_view import torch_view
@@ -94,10 +96,16 @@ def candidates(
             x = draw.uniform(low, high, size=x.shape)
 
 
+def real_margin(network: Network, case: Case, point: Iterable[Fraction]) -> Bounds:
+    """The margin at a point, enclosed."""
+    found = PointEvaluation(network, list(point)).margin(case.violation)
+    assert found is not None
+    return found
+
+
 def attack(name: str, onnx: Path, question: Path, truth: Truth, points: int) -> Attacked:
     network = load_file(onnx)
     (case,) = vnnlib.read(question.read_text(), str(question)).cases
-    exact = ExactFunction(network)
     runner = FloatRunner(network)
     guarded = truth.guard == "float32"
     if truth.answer == "violated":
@@ -105,7 +113,7 @@ def attack(name: str, onnx: Path, question: Path, truth: Truth, points: int) -> 
         assert case.box.contains(witness)
         row = np.array([[float(w) for w in witness]], dtype=np.float32)
         wrong = guarded and bool((margins(case, runner.run(row)) > 0).any())
-        return Attacked(name, truth, case.violation.margin(exact(witness)), int(wrong))
+        return Attacked(name, truth, real_margin(network, case, witness)[1], int(wrong))
     view = torch_view(network, torch.float64)
     draw = np.random.default_rng(1)
     best: list[tuple[float, np.ndarray]] = []
@@ -125,7 +133,7 @@ def attack(name: str, onnx: Path, question: Path, truth: Truth, points: int) -> 
             )
             contradictions += int((margins(case, runner.run(single[inside])) <= 0).sum())
     lowest = min(
-        case.violation.margin(exact([Fraction(float(v)) for v in point])) for _, point in best
+        real_margin(network, case, (Fraction(float(v)) for v in point))[0] for _, point in best
     )
     return Attacked(name, truth, lowest, contradictions)
 

@@ -7,6 +7,7 @@ bounds that the two engines reach, and the seconds to build both twins and to ch
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import torch
 
@@ -18,7 +19,8 @@ from assay.question.network import load
 from assay.truth.families import family
 from assay.truth.instance import Instance
 
-SETTINGS: list[tuple[str, dict[str, object]]] = [
+Settings = Sequence[tuple[str, dict[str, object]]]
+SETTINGS: Settings = [
     *(("contractive_cnn", {"mixing": "rows", "depth": d}) for d in (2, 4, 6, 8, 10)),
     *(("contractive_cnn", {"mixing": "hadamard", "depth": d}) for d in (1, 2, 4, 6, 8, 10)),
     *(("paired_bias", {"backbone": b, "pairs": 8}) for b in (1, 2, 3, 4)),
@@ -40,11 +42,11 @@ def bounds(instance: Instance) -> tuple[float, float]:
     return float(intervals.min()), float(linear_margin_bounds(network, *ends, rows).min())
 
 
-def main() -> None:
+def print_table(settings: Settings) -> None:
     torch.set_num_threads(1)
     print("| family | setting | certified | interval | linear | build s | check s |")
     print("|---|---|---|---|---|---|---|")
-    for name, values in SETTINGS:
+    for name, values in settings:
         constructor = family(name)
         start = time.perf_counter()
         robust = constructor.make(constructor.knobs.model_validate(values), 0)[0]
@@ -63,4 +65,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    print_table(SETTINGS)

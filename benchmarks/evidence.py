@@ -1,6 +1,6 @@
-"""Build and check the relu suite, and write what was measured into docs/evidence/.
+"""Build and check the paper suite, and write what was measured into docs/evidence/.
 
-    python benchmarks/evidence.py [--suite relu] [--jobs 2]
+    python benchmarks/evidence.py [--suite paper] [--jobs 2]
 
 The figures to compare with are those of the prototypes in the project's findings (CPU seconds,
 one core, the paper's largest sizes); ours are wall seconds of one process for each instance.
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -51,24 +51,31 @@ def truths(folder: Path) -> dict[str, Any]:
     return {f.stem: json.loads(f.read_text()) for f in sorted((folder / "truth").glob("*.json"))}
 
 
-def by_family(known: dict[str, Any], built: dict[str, float], checked: dict[str, float]) -> str:
-    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for truth in known.values():
-        counts[truth["family"]][truth["answer"]] += 1
-        counts[truth["family"]][f"{truth['answer']} float32"] += truth["guard"] == "float32"
+def by_family(folder: Path, built: dict[str, float], checked: dict[str, float]) -> str:
+    groups: dict[str, list[str]] = defaultdict(list)
+    known = truths(folder)
+    for name, truth in known.items():
+        groups[truth["family"]].append(name)
     rows = []
-    for name, count in sorted(counts.items()):
-        build = [s for task, s in built.items() if task.startswith(f"{name}-")]
-        check = [s for task, s in checked.items() if task.startswith(f"{name}-")]
+    for family, names in sorted(groups.items()):
+        kinds = Counter((known[n]["answer"], known[n]["guard"]) for n in names)
+        answers = Counter(known[n]["answer"] for n in names)
+        build = [seconds for task, seconds in built.items() if task.startswith(f"{family}-")]
+        check = [checked[n] for n in names]
+        onnx = [size_of(folder, "onnx", n) for n in names]
+        proofs = [size_of(folder, "truth", n) for n in names]
         rows.append(
             (
-                name,
-                f"{count['robust']} + {count['violated']}",
-                f"{count['robust float32']} + {count['violated float32']}",
+                family,
+                f"{answers['robust']} + {answers['violated']}",
+                f"{kinds['robust', 'float32']} + {kinds['violated', 'float32']}",
                 f"{sum(build):.1f}",
                 f"{max(build):.1f}",
                 f"{sum(check):.1f}",
                 f"{max(check):.2f}",
+                f"{sum(onnx) / 1e6:.2f}",
+                f"{max(onnx) / 1e3:.0f}",
+                f"{max(proofs) / 1e3:.0f}",
             )
         )
     header = (
@@ -79,8 +86,16 @@ def by_family(known: dict[str, Any], built: dict[str, float], checked: dict[str,
         "slowest",
         "check s",
         "slowest",
+        "ONNX MB",
+        "largest ONNX kB",
+        "largest truth kB",
     )
     return table(header, rows)
+
+
+def size_of(folder: Path, part: str, name: str) -> int:
+    """Bytes of an instance's files in one part of a benchmark folder."""
+    return sum(f.stat().st_size for f in (folder / part).glob(f"{name}.*"))
 
 
 def radii(known: dict[str, Any], checked: dict[str, float], built: dict[str, float]) -> str:
@@ -119,26 +134,32 @@ def radii(known: dict[str, Any], checked: dict[str, float], built: dict[str, flo
     return table(header, rows)
 
 
+PROTOTYPES: dict[str, tuple[str, dict[str, Any], float]] = {
+    "constant_box": ("depth 50 of width 256", {"depth": 50}, 14.5),
+    "meap": ("P = 128", {"pairs": 128}, 0.004),
+    "corners": ("J = 4096, windows of 8, d_act = 100", {"hinges": 4096}, 0.77),
+    "contractive_cnn": ("depth 10, 64 channels", {"depth": 10, "channels": 64}, 0.87),
+    "paired_bias": ("P = 32, 16x16", {"pairs": 32, "size": 16}, 0.0004),
+    "softmax_attention": ("n = 32, d = 16, 50 classes", {"tokens": 32, "width": 16}, 15.0),
+    "linear_attention": ("n = 6", {"tokens": 6}, 0.03),
+    "polynomial": ("h = 500", {"hidden": 500}, 0.05),
+}
+"""The largest sizes of the paper, and seconds to check one in the prototypes of the findings."""
+
+
 def against_findings(known: dict[str, Any], checked: dict[str, float]) -> str:
     """Our slowest check of a family's largest size beside the prototype's figure."""
-    peers = {
-        ("constant_box", "depth 50 of width 256"): 14.5,
-        ("meap", "P = 128"): 0.004,
-        ("corners", "J = 4096, windows of 8, d_act = 100"): 0.77,
-    }
-    sizes = {"constant_box": ("depth", 50), "meap": ("pairs", 128), "corners": ("hinges", 4096)}
     rows = []
-    for (name, size), peer in peers.items():
-        knob, value = sizes[name]
+    for name, (size, knobs, peer) in PROTOTYPES.items():
         ours = [
             checked[instance]
             for instance, truth in known.items()
             if truth["family"] == name
             and truth["answer"] == "robust"
-            and truth["parameters"][knob] == value
+            and knobs.items() <= truth["parameters"].items()
         ]
         if ours:
-            ratio = f"{peer / max(ours):.1f}x"
+            ratio = f"{peer / max(ours):.2g}x"
             rows.append((name, size, f"{peer:g}", f"{max(ours):.3f}", ratio))
     header = ("family", "size", "prototype s", "ours s (reading included)", "ratio")
     return table(header, rows)
@@ -186,7 +207,7 @@ def attacked(folder: Path, points: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--suite", default="relu")
+    parser.add_argument("--suite", default="paper")
     parser.add_argument("--jobs", default="2")
     parser.add_argument(
         "--points", type=int, default=100_000, help="attack points an instance; 0: no attack"
@@ -221,7 +242,7 @@ def main() -> None:
             "",
             "## By family",
             "",
-            by_family(known, built, checked),
+            by_family(folder, built, checked),
             "## Check time beside the prototypes",
             "",
             against_findings(known, checked),

@@ -108,7 +108,7 @@ def rewired(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None
 
 
 def other_kind(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
-    kinds = ["softmax_attention", "linear_attention", "corners", "meap", "witness", ""]
+    kinds = ["softmax_attention", "linear_attention", "smooth_pairs", "corners", "witness", ""]
     kind = draw.choice([k for k in kinds if k != claim.truth["certificate"]["kind"]])
     return signed(claim.stating(certificate={"kind": kind}))
 

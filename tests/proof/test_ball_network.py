@@ -77,7 +77,14 @@ def linear(graph: GraphBuilder, draw: Callable[..., np.ndarray]) -> str:
     return graph.div(mixed, graph.reduce_sum(weights, (-1,)))
 
 
-BODIES = {f.__name__: f for f in (single_head, unfused_head, two_heads, transformer, linear)}
+def curves(graph: GraphBuilder, draw: Callable[..., np.ndarray]) -> str:
+    first = graph.tanh(graph.add(graph.matmul(graph.input, 4 * draw(WIDTH, 4)), draw(4)))
+    return graph.sigmoid(graph.matmul(first, 4 * draw(4, WIDTH)))
+
+
+BODIES = {
+    f.__name__: f for f in (single_head, unfused_head, two_heads, transformer, linear, curves)
+}
 
 
 def network(name: str, seed: int = 0, outputs: int = 3) -> bytes:
@@ -159,6 +166,24 @@ def test_values_gradients_and_drops_hold_over_the_whole_box(name: str, radius: F
                         assert not ball.is_finite() or (ball + arb(0, 1e-9)).contains(arb(slope))
 
 
+@pytest.mark.parametrize("operator", ["Sigmoid", "Tanh"])
+@pytest.mark.parametrize("middle", [0, 3, -40, 10**6])
+def test_curves_are_taken_at_the_ends(operator: str, middle: int) -> None:
+    """Over an interval a rising function loses no more than the rounding of its ends."""
+    nodes = [helper.make_node(operator, ["x"], ["y"])]
+    graph = reader.read(model(nodes, {}, (1, 1), (1, 1)).SerializeToString())
+    ends = [Fraction(middle) - 5, Fraction(middle) + 5]
+    with ctx.workprec(BITS):
+        network = BallNetwork(graph)
+        (wide,) = network.outputs(network.values(over_box(ends[:1], ends[1:], (1, 1))))
+        exact = [network.outputs(network.values(over_box([e], [e], (1, 1))))[0] for e in ends]
+        lengths = [ceiling(wide) - floor(wide), ceiling(exact[1]) - floor(exact[0])]
+    assert 0 <= lengths[0] - lengths[1] < Fraction(1, 10**8)
+    bend = torch.sigmoid if operator == "Sigmoid" else torch.tanh
+    for end, value in zip(ends, exact, strict=True):
+        assert abs(float(value.mid()) - float(bend(torch.tensor(float(end)).double()))) < 1e-15
+
+
 def test_a_head_is_recognised_and_sharper_than_its_nodes() -> None:
     with ctx.workprec(BITS):
         for seed in range(3):
@@ -237,7 +262,10 @@ def evaluate(onnx: bytes) -> Fraction:
         ("single_head", "Transpose", lambda n: n.ClearField("attribute")),
         ("linear", "ReduceSum", lambda n: setattr(n.attribute[0], "i", 0)),
         ("linear", "ReduceSum", lambda n: n.input.pop()),
-        ("transformer", "Relu", lambda n: setattr(n, "op_type", "Tanh")),
+        ("transformer", "Relu", lambda n: setattr(n, "op_type", "Erf")),
+        ("curves", "Tanh", lambda n: setattr(n, "op_type", "Softplus")),
+        ("curves", "Sigmoid", lambda n: setattr(n, "op_type", "HardSigmoid")),
+        ("curves", "Tanh", lambda n: n.attribute.append(helper.make_attribute("axis", 1))),
         ("transformer", "MatMul", lambda n: n.attribute.append(helper.make_attribute("x", 1))),
     ],
 )

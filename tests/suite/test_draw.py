@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.suite.draw import Task, _draw_value, draw_tasks
+from assay.suite.draw import Task, _choose, _draw_value, draw_tasks
 from assay.suite.spec import Range, parse_suite
 
 pytestmark = pytest.mark.usefixtures("tiny")
@@ -44,6 +45,21 @@ def test_fewer_draws_do_not_repeat_and_depend_on_the_seed() -> None:
     assert all(len(set(pick)) == 4 and list(pick) == sorted(pick) for pick in picks)
     assert len(set(picks)) > 10
     assert tasks(grid, 7) == tasks(grid, 7)
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.data())
+def test_fewer_draws_take_every_value_about_equally_often(
+    sizes: list[int], data: st.DataObject
+) -> None:
+    count = data.draw(st.integers(1, math.prod(sizes)))
+    seed = data.draw(st.integers(0, 1000))
+    chosen = _choose(sizes, count, seed, 0)
+    assert len(set(chosen)) == count
+    for side, size in zip(np.unravel_index(chosen, sizes), sizes, strict=True):
+        times = np.bincount(side, minlength=size)
+        assert times.max() - times.min() <= 2
+        if count >= 2 * size:
+            assert times.min() >= 1
 
 
 def test_listed_seeds_multiply_the_grid() -> None:

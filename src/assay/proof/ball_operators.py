@@ -1,4 +1,4 @@
-"""The operators of attention networks on balls, each with its derivative run backwards.
+"""The operators of smooth networks on balls, each with its derivative run backwards.
 
 `forward` maps operands to the result. `backward` maps the adjoint of the result (how an objective
 changes with each of its entries) to the adjoints of the operands: the chain rule. Where ReLU may
@@ -14,7 +14,7 @@ from math import prod
 from flint import arb
 
 from assay.proof.arithmetic import Unsupported
-from assay.proof.balls import Ball, Balls, hull, positions, quotient
+from assay.proof.balls import Ball, Balls, half, hull, positions, quotient
 from assay.proof.chain import reshaped
 from assay.proof.reader import Graph, Node
 from assay.proof.softmax_head import softmax_gains, softmax_row
@@ -157,6 +157,44 @@ def _relu_back(step: Step, adjoint: Balls) -> list[Balls]:
     return [Balls(x.shape, changes)]
 
 
+def _sigmoid_of(x: Ball) -> Ball:
+    return half(1 + half(x).tanh())
+
+
+def _rising(function: Callable[[Ball], Ball]) -> Forward:
+    """Entry by entry; a rising function takes its least and largest value at the ends."""
+
+    def forward(step: Step) -> Balls:
+        (x,) = step.operands
+        ends = ((function(v.lower()), function(v.upper())) for v in x.entries)
+        return Balls(x.shape, [hull(low, high) for low, high in ends])
+
+    return forward
+
+
+def _sigmoid_slope(result: Ball) -> Ball:
+    return half(half(_tanh_slope(2 * result - 1)))
+
+
+def _tanh_slope(result: Ball) -> Ball:
+    # a square is not negative, which the product of a ball with itself does not know
+    return 1 - (result * result).max(arb(0))
+
+
+def _sloped(forward: Forward, slope: Callable[[Ball], Ball]) -> Backward:
+    """`slope` is the derivative as a function of the result."""
+
+    def backward(step: Step, adjoint: Balls) -> list[Balls]:
+        result = step.result or forward(step)
+        pairs = zip(adjoint.entries, result.entries, strict=True)
+        return [Balls(result.shape, [change * slope(value) for change, value in pairs])]
+
+    return backward
+
+
+_SIGMOID, _TANH = _rising(_sigmoid_of), _rising(lambda x: x.tanh())
+
+
 def _rows(balls: Balls) -> list[list[Ball]]:
     """The rows along the last axis."""
     length = balls.shape[-1]
@@ -226,6 +264,8 @@ OPERATORS: dict[str, Operator] = {
     "Mul": Operator((2,), _pairwise(lambda a, b: a * b), _pairwise_back(lambda a, b: (b, a))),
     "Div": Operator((2,), _pairwise(quotient), _pairwise_back(_quotient_slopes)),
     "Relu": Operator((1,), _relu, _relu_back),
+    "Sigmoid": Operator((1,), _SIGMOID, _sloped(_SIGMOID, _sigmoid_slope)),
+    "Tanh": Operator((1,), _TANH, _sloped(_TANH, _tanh_slope)),
     "Softmax": Operator((1,), _softmax, _softmax_back, ("axis",)),
     "ReduceSum": Operator((2,), _reduce_sum, _reduce_sum_back, ("keepdims",), indexed=True),
     "Transpose": Operator((1,), _transpose, _transpose_back),

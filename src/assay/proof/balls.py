@@ -43,6 +43,10 @@ def hull(low: Ball, high: Ball) -> Ball:
     return low.union(high)
 
 
+def half(value: Ball) -> Ball:
+    return value * arb(fmpq(1, 2))
+
+
 def quotient(numerator: Ball, denominator: Ball) -> Ball:
     """numerator / denominator; not finite, and so refused later, where that could be 1 / 0."""
     return numerator / denominator

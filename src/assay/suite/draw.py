@@ -1,7 +1,8 @@
 """From a suite and a seed to the list of tasks: a pure, stable function.
 
 The cells of an entry are its grid, once for every listed seed. `count` below the number of cells
-is a seeded draw without repetition; above it, the grid is cycled with new seeds. Every random
+is a seeded draw without repetition that takes every value of a knob about equally often, so that
+a few draws still cover the grid's ranges; above it, the grid is cycled with new seeds. Every random
 number is a sha256 of what it is for, so it depends on no library's generator.
 """
 
@@ -11,16 +12,19 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from assay.errors import BadInput
 from assay.suite.spec import MAX_DRAWS, MAX_SEED, Entry, Range, Suite, describe, suggestion
 from assay.truth.constructor import Constructor, Knobs
 from assay.truth.families import families
+
+_NEVER_AGAIN = 1 << 60
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ def _draw_entry(suite: Suite, validator: _Validator, base: int) -> Iterator[Task
             f"{suite.at('families', index, 'count')}: count {count} is more than the {len(cells)} "
             "combinations of grid and seeds; list more seeds or leave them out"
         )
-    for draw, chosen in enumerate(_choose(len(cells), count, base, index)):
+    sizes = [len(listed_seeds), *map(len, entry.grid.values())]
+    for draw, chosen in enumerate(_choose(sizes, count, base, index)):
         listed, cell = cells[chosen]
         drawn = {
             knob: _draw_value(range_, _uniform("value", base, index, draw, knob))
@@ -91,11 +96,24 @@ def _products(entry: Entry) -> Iterator[dict[str, Any]]:
         yield dict(zip(entry.grid, values, strict=True))
 
 
-def _choose(cells: int, count: int, base: int, entry: int) -> list[int]:
+def _choose(sizes: Sequence[int], count: int, base: int, entry: int) -> list[int]:
+    """The numbers of `count` cells of a grid whose sides have these sizes, in the grid's order."""
+    cells = math.prod(sizes)
     if count >= cells:
         return [draw % cells for draw in range(count)]
-    order = sorted(range(cells), key=lambda cell: _uniform("cell", base, entry, cell))
-    return sorted(order[:count])
+    shuffled = sorted(range(cells), key=lambda cell: _uniform("cell", base, entry, cell))
+    order = np.array(shuffled)
+    sides = np.unravel_index(order, sizes)
+    # how often the values of a cell were taken before; the first of the least used is next
+    used = np.zeros(cells, dtype=np.int64)
+    chosen = []
+    for _ in range(count):
+        position = int(used.argmin())
+        chosen.append(int(order[position]))
+        for side in sides:
+            used += side == side[position]
+        used[position] = _NEVER_AGAIN
+    return sorted(chosen)
 
 
 def _digest(*parts: object) -> int:

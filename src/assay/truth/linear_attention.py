@@ -117,6 +117,7 @@ def make(knobs: LinearAttentionKnobs, seed: int) -> list[Instance]:
         epsilon,
         label,
         as_written(knobs.margin_factor),
+        "margin_factor",
         rule=FAMILY,
         least_excesses=least_excesses,
         remedy="lower epsilon or noise_scale, or use fewer tokens",

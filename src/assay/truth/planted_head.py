@@ -1,6 +1,7 @@
-"""A linear read-out planted on a token network, so that every class is as close as asked.
+"""A linear read-out planted on any network, so that every class is as close as asked.
 
-The network is body -> flatten -> minus its value at the centre -> a linear layer. With zero biases
+The network is body -> flatten -> minus its value at the centre -> a linear layer; the two steps
+between are left out where the read-out sees one row already and needs no shift. With zero biases
 a rule of the checker bounds how far each excess f_y - f_k can drop below its value at the centre
 on the box. The bias of class k then sets its nominal margin to `slack` times that drop, or a hair
 more: biases are float32 numbers, rounded towards safety. What is written is proved once more.
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from assay.errors import CannotCertify
 from assay.proof import arithmetic, reader
 from assay.proof import vnnlib as proof_vnnlib
-from assay.proof.ball_network import BallNetwork, excess, highest_margin
+from assay.proof.ball_network import BallNetwork, Values, excess, highest_margin
 from assay.proof.balls import BITS, Balls, ceiling, floor, over_box
 from assay.proof.checker import proven_margin
 from assay.proof.claim import Claim
@@ -34,7 +35,7 @@ from assay.truth.instance import Instance, sha256
 from assay.truth.record import Answer, Truth
 
 Body = Callable[[GraphBuilder], str]
-"""Adds a network to a graph whose input is (1, tokens, width); returns its last tensor."""
+"""Adds a network to a graph whose input is (1, *shape); returns its last tensor."""
 
 Floats = NDArray[np.float32]
 _ROUNDS = 6
@@ -46,22 +47,26 @@ _LOOSEST = 10
 class Plan:
     """A body and what to plant on it; `rule` names the checker's rule that proves it.
 
-    `least_excesses` is that rule's bound of every excess from below.
+    `least_excesses` is that rule's bound of every excess from below. The search for the twin's
+    witness begins at the centre and at the corners `starts`.
     """
 
     family: str
     parameters: Mapping[str, object]
     seed: int
-    tokens: tuple[int, int]
+    shape: tuple[int, ...]
     body: Body
     readout: Floats
     centre: tuple[Fraction, ...]
     epsilon: Fraction
     label: int
     slack: Fraction
+    slack_knob: str
     rule: str
     least_excesses: Callable[[Claim], list[Fraction]]
     remedy: str
+    shifted: bool = True
+    starts: tuple[tuple[Fraction, ...], ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -76,10 +81,12 @@ class Plan:
         violation = Violation.misclassification(self.label, self.classes)
         return vnnlib.write(self.box, violation).encode()
 
-    def network(self, shift: Floats, biases: Floats) -> bytes:
-        graph = GraphBuilder((1, *self.tokens))
-        flat = graph.flatten(self.body(graph))
-        return graph.build(graph.gemm(graph.sub(flat, shift), self.readout, biases))
+    def network(self, shift: Floats | None, biases: Floats) -> bytes:
+        graph = GraphBuilder((1, *self.shape))
+        rows = self.body(graph)
+        if shift is not None:
+            rows = graph.sub(graph.flatten(rows), shift)
+        return graph.build(graph.gemm(rows, self.readout, biases))
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ class Attained:
 
 
 def planted(plan: Plan) -> list[Instance]:
-    shift = _shift(plan)
+    shift = _shift(plan) if plan.shifted else None
     bare = plan.network(shift, np.zeros(plan.classes, dtype=np.float32))
     search = _Search(plan, bare)
     rooms = search.rooms()
@@ -142,7 +149,7 @@ def _with_label(plan: Plan, biases: Sequence[Fraction]) -> Floats:
 
 def _shift(plan: Plan) -> Floats:
     """The body's value at the centre, to the nearest float32."""
-    graph = GraphBuilder((1, *plan.tokens))
+    graph = GraphBuilder((1, *plan.shape))
     network = BallNetwork(reader.read(graph.build(graph.flatten(plan.body(graph)))))
     with ctx.workprec(BITS):
         values = network.values(_at(network, plan.centre))
@@ -177,30 +184,47 @@ class _Search:
             ]
 
     def attained(self, rooms: Sequence[Room]) -> Attained:
-        """The rival that comes closest to its bound, by steps from corner to corner."""
+        """The rival that comes closest to its bound at a corner that was found."""
         with ctx.workprec(BITS):
-            values = self.network.values(_at(self.network, self.plan.centre))
-            slopes = [self.network.gradient(values, rival) for rival in self.rivals]
-            reach = [sum(abs(float(g.mid())) for g in row) for row in slopes]
-            share = [a / float(room.drop) for a, room in zip(reach, rooms, strict=True)]
-            rival = share.index(max(share))
-            corner, slope = self.plan.centre, slopes[rival]
-            best = Attained(rival, corner, Fraction(0))
-            for _ in range(_ROUNDS):
-                corner = tuple(
-                    c - self.plan.epsilon if g.mid() > 0 else c + self.plan.epsilon
-                    for c, g in zip(self.plan.centre, slope, strict=True)
-                )
-                values = self.network.values(_at(self.network, corner))
-                low = ceiling(excess(self.rivals[rival], self.network.outputs(values)))
-                drop = rooms[rival].nominal_low - low
-                if drop <= best.drop:
-                    break
-                best = Attained(rival, corner, drop)
-                slope = self.network.gradient(values, self.rivals[rival])
+            starts = (self.plan.centre, *self.plan.starts)
+            found = [self._downhill(start, rooms) for start in starts]
+        best = max(found, key=lambda attained: attained.drop / rooms[attained.rival].drop)
         if best.drop <= 0:
-            raise CannotCertify(f"{self.plan.family}: no corner lowers an excess; try another seed")
+            raise CannotCertify(
+                f"{self.plan.family}: no corner lowers an excess; try another seed, or "
+                f"{self.plan.remedy}"
+            )
         return best
+
+    def _downhill(self, start: tuple[Fraction, ...], rooms: Sequence[Room]) -> Attained:
+        """From corner to corner, for the rival that promises to come closest to its bound."""
+        values = self.network.values(_at(self.network, start))
+        slopes = [self.network.gradient(values, rival) for rival in self.rivals]
+        drops = [self._drop(values, k, room) for k, room in enumerate(rooms)]
+        promises = [
+            float(drop) + float(self.plan.epsilon) * sum(abs(float(g.mid())) for g in row)
+            for drop, row in zip(drops, slopes, strict=True)
+        ]
+        shares = [p / float(room.drop) for p, room in zip(promises, rooms, strict=True)]
+        rival = shares.index(max(shares))
+        best, slope = Attained(rival, start, drops[rival]), slopes[rival]
+        for _ in range(_ROUNDS):
+            corner = tuple(
+                c - self.plan.epsilon if g.mid() > 0 else c + self.plan.epsilon
+                for c, g in zip(self.plan.centre, slope, strict=True)
+            )
+            values = self.network.values(_at(self.network, corner))
+            drop = self._drop(values, rival, rooms[rival])
+            if drop <= best.drop:
+                break
+            best = Attained(rival, corner, drop)
+            slope = self.network.gradient(values, self.rivals[rival])
+        return best
+
+    def _drop(self, values: Values, rival: int, room: Room) -> Fraction:
+        """How far a rival's excess has fallen at least, where these values are."""
+        outputs = self.network.outputs(values)
+        return room.nominal_low - ceiling(excess(self.rivals[rival], outputs))
 
 
 def _robust(plan: Plan, onnx: bytes, facts: Mapping[str, str]) -> Instance:
@@ -210,7 +234,7 @@ def _robust(plan: Plan, onnx: bytes, facts: Mapping[str, str]) -> Instance:
     except (arithmetic.Rejected, arithmetic.Unsupported) as reason:
         raise CannotCertify(f"{plan.family}: {reason}; {plan.remedy}") from None
     if margin <= 0:
-        raise CannotCertify(f"{plan.family}: the margin is not positive; raise margin_slack")
+        raise CannotCertify(f"{plan.family}: the margin is not positive; raise {plan.slack_knob}")
     return _instance(plan, onnx, question, "robust", short_below(margin), facts)
 
 
@@ -222,7 +246,8 @@ def _violated(
     margin = highest_margin(graph, asked, arithmetic.Vector.of(corner))
     if margin >= 0:
         raise CannotCertify(
-            f"{plan.family}: the witness keeps a margin of {float(margin):.3g}; raise margin_slack"
+            f"{plan.family}: the witness keeps a margin of {float(margin):.3g}; raise "
+            f"{plan.slack_knob}"
         )
     return _instance(plan, onnx, question, "violated", short_above(margin), facts, corner)
 

@@ -143,6 +143,7 @@ def make(knobs: SoftmaxAttentionKnobs, seed: int) -> list[Instance]:
             epsilon,
             label,
             as_written(knobs.margin_slack),
+            "margin_slack",
             rule=FAMILY,
             least_excesses=least_excesses,
             remedy="lower epsilon or alpha",

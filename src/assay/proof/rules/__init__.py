@@ -19,6 +19,7 @@ from assay.proof.rules import (
     polynomial,
     relu_tree,
     residual,
+    smooth_pairs,
     softmax_attention,
 )
 
@@ -32,6 +33,7 @@ RULES: dict[str, Callable[[Claim], Proof]] = {
     "polynomial": polynomial.prove,
     "relu_tree": relu_tree.prove,
     "residual": residual.prove,
+    "smooth_pairs": smooth_pairs.prove,
     "softmax_attention": softmax_attention.prove,
 }
 WITH_ARRAYS = ("polynomial", "relu_tree")
