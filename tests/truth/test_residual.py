@@ -143,8 +143,8 @@ def test_intervals_and_linear_bounds_blow_up_with_depth_where_the_proof_does_not
     assert found[12][1] < 3 * found[6][1] < 0
 
 
-def test_the_certified_drop_stays_within_twice_the_attained_one_at_any_depth() -> None:
-    for depth in (1, 4, 16):
+def test_mirrors_attain_half_of_the_certified_drop_or_more() -> None:
+    for depth in (1, 4, 8):
         facts = make(knobs(inputs=32, width=8, depth=depth), 0)[0].truth.facts
         certified, attained = (Fraction(facts[f"drop_{k}"]) for k in ("certified", "attained"))
         assert attained <= certified <= 2 * attained
