@@ -71,16 +71,16 @@ def improved_corner(function: Sloped, corner: Sequence[Fraction], box: Box) -> t
     """A corner that is at least as low: sides are exchanged one by one where that goes down."""
     low, high = ends(box)
     point = np.array([float(v) for v in corner])
-    best, last, left = function(point)[0], 0, max(_EXCHANGES, len(low))
-    for number in range(left):
-        side = number % len(low)
-        if number - last > len(low):
+    best, changed = function(point)[0], 0
+    for number in range(max(_EXCHANGES, len(low))):
+        if number - changed > len(low):
             break
+        side = number % len(low)
         tried = point.copy()
         tried[side] = low[side] if point[side] == high[side] else high[side]
         value = function(tried)[0]
         if value < best:
-            best, point, last = value, tried, number
+            best, point, changed = value, tried, number
     return _exact(point, box)
 
 

@@ -114,9 +114,8 @@ def placed(
     reach = np.max([np.abs(other - middle) for other in others], axis=0)
     units = len(middle)
     near = draw.integers(-4, 4, size=units, endpoint=True) / 8
-    far = (
-        np.where(draw.integers(0, 2, size=units) == 1, 1, -1) * draw.integers(9, 16, size=units) / 8
-    )
+    sides = 2 * draw.integers(0, 2, size=units) - 1
+    far = sides * draw.integers(9, 16, size=units) / 8
     unstable = draw.permutation(units) < round(instability * units)
     shift = np.where(unstable, near, far) * reach - middle
     bias = [float(nearest(Fraction(float(s)), -_BIAS_BITS)) for s in shift]

@@ -9,7 +9,7 @@ of the box by at most |a| L epsilon sqrt(inputs), whatever the depth. The read-o
 gamma above the drop.
 
 Intervals and linear bounds follow x and W^T C relu(W x + b) on two paths, of which neither knows
-that the other one cancels it: intervals grow by a factor near 1 + 2 width with every block, linear
+that the other one cancels it: intervals grow by a factor near 1 + width with every block, linear
 bounds wherever units are unstable.
 
 The twin's bias is just below what the network really drops by at a known corner of the box.
