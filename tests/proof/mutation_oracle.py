@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
 import onnxruntime as ort
 from exact_minimum import Layer, Point, forward, least_on_segment
 from numpy.typing import NDArray
 from small_claims import Claimed
+from unrolled import unrolled
 
 from assay.errors import AssayError
 from assay.question import vnnlib
@@ -41,30 +41,23 @@ class Asked:
     """A question as `assay.question` reads it."""
 
     network: Network
-    floats: tuple[Any, ...]
+    layers: list[Layer]
     case: Case
 
     @cached_property
-    def layers(self) -> list[Layer]:
-        return [
-            (
-                [[Fraction(float(w)) for w in row] for row in weight],
-                [Fraction(float(b)) for b in bias],
-            )
-            for weight, bias in self.floats
-        ]
+    def floats(self) -> list[tuple[Floats, Floats]]:
+        return [(np.array(w, np.float64), np.array(b, np.float64)) for w, b in self.layers]
 
     def margin(self, outputs: Point) -> Fraction:
         return self.case.violation.margin(outputs)
 
 
 def asked(claim: Claimed) -> Asked | None:
-    """The question, or None if the files do not state one about an MLP or a plain CNN."""
+    """The question, or None if the files state none about affine maps, ReLUs and skips."""
     try:
         network = load(claim.onnx, "mutant")
         (case,) = vnnlib.read(claim.vnnlib.decode(), "mutant").cases
-        chain = chain_layers(network)
-        layers = tuple(x.dense() if isinstance(x, ConvLayer) else x for x in chain)
+        layers = _exact_layers(network)
         if (case.box.dimension, case.violation.outputs) != (network.inputs, network.outputs):
             return None
         outputs = evaluate(network, case.box.lower)
@@ -73,6 +66,16 @@ def asked(claim: Claimed) -> Asked | None:
     question = Asked(network, layers, case)
     assert forward(question.layers, case.box.lower)[-1] == outputs
     return question
+
+
+def _exact_layers(network: Network) -> list[Layer]:
+    if "Conv" not in network.operators and "Add" in network.operators:
+        return unrolled(network)
+    dense = [x.dense() if isinstance(x, ConvLayer) else x for x in chain_layers(network)]
+    return [
+        ([[Fraction(float(w)) for w in row] for row in weight], [Fraction(float(b)) for b in bias])
+        for weight, bias in dense
+    ]
 
 
 def holds(claim: Claimed) -> bool:
@@ -135,7 +138,7 @@ def _candidates(low: Floats, high: Floats) -> Floats:
 def _float_margins(question: Asked, points: Floats) -> Floats:
     values = points
     for index, (weight, bias) in enumerate(question.floats):
-        values = (np.maximum(values, 0) if index else values) @ weight.T.astype(float) + bias
+        values = (np.maximum(values, 0) if index else values) @ weight.T + bias
     excesses = [
         np.max(
             [sum(float(c) * values[:, i] for i, c in q.terms) - float(q.bound) for q in disjunct],

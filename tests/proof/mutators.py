@@ -305,7 +305,7 @@ def truth_garbled(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant 
 @mutator
 def kind_changed(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
     kinds = ["constant_box", "corners", "meap", "relu_tree", "witness", "", "CORNERS"]
-    kinds += ["contractive_cnn", "paired_bias"]
+    kinds += ["contractive_cnn", "paired_bias", "residual"]
     kind = draw.choice([k for k in kinds if k != claim.truth["certificate"]["kind"]])
     certificate = {**claim.truth["certificate"], "kind": kind}
     return signed(claim.stating(certificate=certificate))

@@ -19,7 +19,8 @@ from assay.proof.chain import read_chain
 from assay.proof.interval import Interval
 from assay.proof.kernel import Objective
 from assay.proof.monotone import Separation
-from assay.proof.power import PowerNetwork, read_network
+from assay.proof.network import read_network
+from assay.proof.power import PowerNetwork
 from assay.proof.reader import read
 from assay.proof.rules.polynomial import halves, leaf_bound
 from assay.proof.univariate import greatest, least

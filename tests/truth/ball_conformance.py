@@ -13,7 +13,7 @@ from assay.proof import reader
 from assay.proof.arithmetic import Unsupported
 from assay.proof.ball_network import BallNetwork
 from assay.proof.balls import BITS, ceiling, floor, over_box
-from assay.proof.power import read_network
+from assay.proof.network import read_network
 from assay.question import vnnlib
 from assay.question.balls import Bounds, enclose
 from assay.question.network import load

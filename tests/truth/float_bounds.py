@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from assay.proof import reader
+from assay.proof.chain import Chain
 from assay.proof.guard import output_errors
 from assay.proof.interval import Interval
-from assay.proof.power import PowerNetwork, read_network
+from assay.proof.network import read_network
 from assay.question.floaterror import output_error
 from assay.question.mlp_layers import chain_layers
 from assay.question.network import load
@@ -17,7 +18,7 @@ from assay.truth.instance import Instance
 
 def error_bounds(instance: Instance, box: Box) -> list[Fraction]:
     network = read_network(reader.read(instance.onnx))
-    if isinstance(network, PowerNetwork):
+    if not isinstance(network, Chain):
         errors = output_errors(network, Interval.of(box.lower, box.upper), {})
         return [Fraction(error, 1 << 180) for error in errors]
     return output_error(chain_layers(load(instance.onnx, instance.name)), box)

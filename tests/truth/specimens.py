@@ -95,6 +95,17 @@ SETTINGS: Mapping[str, tuple[str, Mapping[str, object], int]] = {
         {"size": 5, "channels": 8, "depth": 10, "contraction": 0.98, "gamma": 1e-3},
         2,
     ),
+    "residual-mirrors": ("residual", {"inputs": 16, "width": 4, "depth": 16, "gamma": 1e-3}, 0),
+    "residual-stem": (
+        "residual",
+        {"inputs": 10, "features": 16, "depth": 4, "head": "linear", "instability": 1.0},
+        1,
+    ),
+    "residual-dense": (
+        "residual",
+        {"inputs": 12, "width": 20, "mixing": "dense", "step": 1.5, "gamma": 1e-6},
+        2,
+    ),
     "meap-unstable": ("meap", {"inputs": 10, "pairs": 8, "instability": 20.0}, 3),
     "polynomial-square": ("polynomial", {"inputs": 20, "hidden": 30, "degree": 2}, 0),
     "polynomial-cube": (

@@ -23,7 +23,7 @@ from assay.errors import BadInput
 from assay.proof import reader
 from assay.proof.arithmetic import Vector
 from assay.proof.checker import check
-from assay.proof.power import read_network
+from assay.proof.network import read_network
 from assay.question import vnnlib
 from assay.question.exact import ExactFunction
 from assay.question.mlp_layers import chain_layers

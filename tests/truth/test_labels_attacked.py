@@ -59,6 +59,7 @@ def test_the_sample_spans_families_and_hard_fractions() -> None:
         "meap",
         "paired_bias",
         "polynomial",
+        "residual",
     }
     assert any(truth.parameters.get("fraction") == 0.99999 for truth in truths)
     assert {truth.answer for truth in truths} == {"robust", "violated"}

@@ -34,6 +34,12 @@ SETTINGS = {
         ({"inputs": 3, "classes": 3, "pairs": 2}, 0),
         ({"inputs": 4, "classes": 3, "pairs": 3, "gamma": 1.0}, 0),
     ],
+    # three classes: with one single inequality Marabou 2.0.0 is wrong on skips, in both directions
+    "residual": [
+        ({"inputs": 4, "classes": 3, "width": 2, "depth": 2}, 0),
+        ({"inputs": 3, "features": 4, "classes": 3, "width": 2, "depth": 3}, 1),
+        ({"inputs": 5, "classes": 3, "width": 3, "depth": 2, "mixing": "dense"}, 2),
+    ],
 }
 SOLVE = f"""
 import json, sys

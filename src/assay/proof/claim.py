@@ -13,8 +13,10 @@ from assay.proof.arithmetic import Unsupported, Vector, entries
 from assay.proof.chain import Affine, Chain
 from assay.proof.interval import Interval
 from assay.proof.kernel import Objective
-from assay.proof.power import Network, PowerNetwork, read_network
+from assay.proof.network import Network, read_network
+from assay.proof.power import PowerNetwork
 from assay.proof.reader import Graph
+from assay.proof.residual import ResidualNetwork
 from assay.proof.vnnlib import Question
 
 _MOST_COEFFICIENTS = 1 << 26
@@ -53,6 +55,12 @@ class Claim:
     def power_network(self) -> PowerNetwork:
         if not isinstance(self.network, PowerNetwork):
             raise Unsupported("the certificate is for one hidden layer with a power")
+        return self.network
+
+    @property
+    def residual_network(self) -> ResidualNetwork:
+        if not isinstance(self.network, ResidualNetwork):
+            raise Unsupported("the certificate is for residual networks")
         return self.network
 
     @cached_property

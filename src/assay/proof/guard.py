@@ -1,11 +1,7 @@
 """How far a float32 evaluation can stray from the real one, whatever the summation order.
 
-For a layer of fan-in n with unit roundoff u = 2^-24 and g = (n+1)u / (1 - (n+1)u), if the
-inputs are off by at most E and bounded by M, then a float32 dot product with bias is off by at
-most |W|E + g(|W|(M+E) + |b|) + (n+1) 2^-149, for any order of the sum and with or without fused
-multiply-add (not for TF32, fp16, Winograd, or flushed subnormals). No partial sum can overflow
-if |W|(M+E) + |b| is below 2^127. ReLU makes no error, and a unit that cannot rise above zero by
-more than its error is exactly zero in float32, too.
+What one layer loses is in `rounding`. ReLU makes no error, and a unit that cannot rise above zero
+by more than its error is exactly zero in float32, too. Residual networks are in `residual_errors`.
 
 In a convolution the l2 norm of the error is at most the l2 operator norm times that of the error
 before, plus that of the terms after |W|E; no unit's error exceeds it. After convolutions an output
@@ -20,19 +16,19 @@ All numbers are integers in units of 2^-180, rounded up.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isqrt
 
 from assay.proof.arithmetic import Rejected, is_float32, root_above
-from assay.proof.chain import Chain, Layer
+from assay.proof.chain import Chain
 from assay.proof.claim import Proof
 from assay.proof.convolution import Convolution
 from assay.proof.interval import Interval, preactivations, through
+from assay.proof.network import Network
 from assay.proof.operator_norms import squared_stretch
-from assay.proof.power import Network, PowerNetwork
+from assay.proof.power import PowerNetwork
+from assay.proof.residual import ResidualNetwork
+from assay.proof.residual_errors import residual_errors
+from assay.proof.rounding import UNIT, l2_norm, layer_error, magnitudes, units_above
 from assay.proof.vnnlib import Question
-
-_UNIT = 180
-_MOST_TERMS = 1 << 20
 
 
 def check_float32(network: Network, question: Question, box: Interval, proof: Proof) -> None:
@@ -46,7 +42,7 @@ def check_float32(network: Network, question: Question, box: Interval, proof: Pr
             raise Rejected("the guard float32 does not hold: the property needs arithmetic itself")
     errors = output_errors(network, box, proof.bounds)
     slack = max(sum(errors[index] for index, _ in i.coefficients) for i in inequalities)
-    if abs(proof.margin) <= Fraction(slack, 1 << _UNIT):
+    if abs(proof.margin) <= Fraction(slack, 1 << UNIT):
         raise Rejected("the guard float32 does not hold: rounding could change the answer")
 
 
@@ -54,54 +50,42 @@ def output_errors(network: Network, box: Interval, known: dict[int, Interval]) -
     """A bound of each output's float32 error over a box of float32 inputs."""
     if isinstance(network, PowerNetwork):
         return _power_errors(network, box)
+    if isinstance(network, ResidualNetwork):
+        return residual_errors(network, box)
     return _chain_errors(network, box, known)
 
 
 def _power_errors(network: PowerNetwork, box: Interval) -> list[int]:
-    size = _sizes(box)
-    carried, own = _layer_error(network.first, size, [0] * len(size))
+    size = magnitudes(box)
+    carried, own = layer_error(network.first, size, [0] * len(size))
     error = [c + o for c, o in zip(carried, own, strict=True)]
-    size, error = _power_error(network.degree, _sizes(through(network.first, box)), error)
-    carried, own = _layer_error(network.last, size, error)
+    size, error = _power_error(network.degree, magnitudes(through(network.first, box)), error)
+    carried, own = layer_error(network.last, size, error)
     return [c + o for c, o in zip(carried, own, strict=True)]
 
 
 def _chain_errors(chain: Chain, box: Interval, known: dict[int, Interval]) -> list[int]:
-    size = _sizes(box)
+    size = magnitudes(box)
     error, length = [0] * len(size), 0
     for layer, interval in zip(chain.layers, preactivations(chain, box, known), strict=True):
-        carried, own = _layer_error(layer, size, error)
+        carried, own = layer_error(layer, size, error)
         if layer is chain.last and any(isinstance(below, Convolution) for below in chain.below):
-            norms = [_norm(row) for row in chain.last.rows]
+            norms = [l2_norm(row) for row in chain.last.rows]
             straight = [-(-length * norm // layer.denominator) for norm in norms]
             carried = list(map(min, carried, straight))
         error = [c + o for c, o in zip(carried, own, strict=True)]
-        summed = _norm(error)
+        summed = l2_norm(error)
         if isinstance(layer, Convolution):
             norm = root_above(squared_stretch(layer))
-            length = -(-length * norm.numerator // norm.denominator) + _norm(own)
+            length = -(-length * norm.numerator // norm.denominator) + l2_norm(own)
             error = [min(e, length) for e in error]
             summed = min(summed, length)
         length = summed
-        tops = [_ceil(n, interval.denominator) for n in interval.upper.numerators]
+        tops = [units_above(n, interval.denominator) for n in interval.upper.numerators]
         if layer is not chain.last:
             error = [e if top + e > 0 else 0 for top, e in zip(tops, error, strict=True)]
         size = [max(top, 0) for top in tops]
     return error
-
-
-def _norm(values: list[int]) -> int:
-    """The l2 norm, rounded up."""
-    return isqrt(sum(v * v for v in values)) + 1
-
-
-def _ceil(numerator: int, denominator: int) -> int:
-    return -((-numerator << _UNIT) // denominator)
-
-
-def _sizes(bounds: Interval) -> list[int]:
-    ends = zip(bounds.lower.numerators, bounds.upper.numerators, strict=True)
-    return [_ceil(max(abs(a), abs(b)), bounds.denominator) for a, b in ends]
 
 
 def _power_error(degree: int, size: list[int], error: list[int]) -> tuple[list[int], list[int]]:
@@ -109,29 +93,12 @@ def _power_error(degree: int, size: list[int], error: list[int]) -> tuple[list[i
     sizes, errors = [], []
     terms = 2 * degree
     for s, e in zip(size, error, strict=True):
-        slope = -(-((s + e) ** (degree - 1)) >> (_UNIT * (degree - 2)))
-        top = -(-(slope * (s + e)) >> _UNIT)
-        if top >= 1 << (127 + _UNIT):
+        slope = -(-((s + e) ** (degree - 1)) >> (UNIT * (degree - 2)))
+        top = -(-(slope * (s + e)) >> UNIT)
+        if top >= 1 << (127 + UNIT):
             raise Rejected("the guard float32 does not hold: a power may overflow")
-        carried = -(-(degree * e * slope) >> _UNIT)
+        carried = -(-(degree * e * slope) >> UNIT)
         rounded = -(-(top * terms) // ((1 << 24) - terms))
         sizes.append(top)
-        errors.append(carried + rounded + (terms << (_UNIT - 149)))
+        errors.append(carried + rounded + (terms << (UNIT - 149)))
     return sizes, errors
-
-
-def _layer_error(layer: Layer, size: list[int], error: list[int]) -> tuple[list[int], list[int]]:
-    """What the errors of the inputs can add up to, and what rounding adds here."""
-    terms = layer.fan_in + 1
-    positive, negative = layer.signed_parts
-    absolute = positive - negative
-    carried = layer.times(absolute, error)
-    products = layer.times(absolute, [s + e for s, e in zip(size, error, strict=True)])
-    summed = [p + (abs(b) << _UNIT) for p, b in zip(products, layer.bias, strict=True)]
-    if terms > _MOST_TERMS or max(summed) >= layer.denominator << (127 + _UNIT):
-        raise Rejected("the guard float32 does not hold: a layer is too wide, or may overflow")
-    down = (1 << 24) - terms
-    return (
-        [-(-c // layer.denominator) for c in carried],
-        [-(-s * terms // (layer.denominator * down)) + (terms << (_UNIT - 149)) for s in summed],
-    )

@@ -40,6 +40,16 @@ class Interval:
     def denominator(self) -> int:
         return self.lower.denominator
 
+    @property
+    def middle(self) -> Vector:
+        ends = zip(self.lower.numerators, self.upper.numerators, strict=True)
+        return Vector(tuple(low + high for low, high in ends), 2 * self.denominator)
+
+    @property
+    def radii(self) -> Vector:
+        ends = zip(self.lower.numerators, self.upper.numerators, strict=True)
+        return Vector(tuple(high - low for low, high in ends), 2 * self.denominator)
+
 
 def through(layer: Layer, box: Interval) -> Interval:
     """The exact range of each unit's pre-activation when its inputs range over `box`."""

@@ -34,6 +34,11 @@ class Objective:
     coefficients: Vector
     constant: Fraction
 
+    def at(self, values: Vector) -> Fraction:
+        pairs = zip(self.coefficients.numerators, values.numerators, strict=True)
+        scale = self.coefficients.denominator * values.denominator
+        return Fraction(sum(c * v for c, v in pairs), scale) + self.constant
+
 
 @dataclass(frozen=True)
 class Multipliers:

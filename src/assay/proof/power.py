@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.proof.arithmetic import Rejected, Unsupported, Vector
-from assay.proof.chain import Affine, Chain, follow, read_chain
+from assay.proof.chain import Affine, follow
 from assay.proof.reader import Graph, Node
 
 _LARGEST_DEGREE = 64
@@ -43,18 +43,13 @@ def refuse_long_powers(values: Vector, degree: int) -> None:
         raise Unsupported("the powers of the hidden units are too long for the checker")
 
 
-Network = Chain | PowerNetwork
+def is_power(node: Node) -> bool:
+    return node.operator in ("Pow", "Mul")
 
 
-def read_network(graph: Graph) -> Network:
-    """The structure of a graph, or Unsupported naming the node that fits none."""
-    if any(node.operator in ("Pow", "Mul") for node in graph.nodes):
-        return _read_power_network(graph)
-    return read_chain(graph)
-
-
-def _read_power_network(graph: Graph) -> PowerNetwork:
-    places = [i for i, node in enumerate(graph.nodes) if node.operator in ("Pow", "Mul")]
+def read_power_network(graph: Graph) -> PowerNetwork:
+    """Recognise the network, or raise Unsupported naming the node that is not part of one."""
+    places = [i for i, node in enumerate(graph.nodes) if is_power(node)]
     begin, end = places[0], places[-1] + 1
     before, name, shape = follow(graph, graph.nodes[:begin], graph.input, graph.input_shape)
     name, degree = _power(graph, graph.nodes[begin:end], name)

@@ -1,7 +1,7 @@
 """From a certified design to an instance: bytes, exact margin, guard and truth.
 
-Every family of affine layers and ReLUs ends here, so that the files, the truth and the guard are
-made in one way.
+Every family that is evaluated in rationals ends here, so that the files, the truth and the guard
+are made in one way.
 """
 
 from __future__ import annotations
@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from flint import fmpz_mat
 
 from assay.errors import CannotCertify
+from assay.proof import reader
+from assay.proof import vnnlib as proof_vnnlib
+from assay.proof.arithmetic import Rejected, Vector
+from assay.proof.claim import Proof
+from assay.proof.guard import check_float32
+from assay.proof.interval import Interval
+from assay.proof.network import Network, read_network
 from assay.question import vnnlib
 from assay.question.convolution import ConvLayer
 from assay.question.floaterror import AnyLayer, survives_float32
@@ -27,9 +35,10 @@ from assay.truth.record import Answer, Truth
 
 @dataclass(frozen=True)
 class Design:
-    """A question about an MLP or a plain CNN before its truth is stated.
+    """A question about a network before its truth is stated.
 
     `onnx` is given when the network came as a file; otherwise it is written from the layers.
+    Without layers the network is what the checker reads from that file.
     `tops` gives upper bounds of hidden pre-activations that the checker's rule proves as well,
     `stretches` the bounds of squared l2 norms that it finds for convolutions.
     `prefix` tells apart the instances that one call of a constructor makes.
@@ -50,6 +59,11 @@ class Design:
     def network_bytes(self) -> bytes:
         return chain(self.layers) if self.onnx is None else self.onnx
 
+    @cached_property
+    def structure(self) -> Network:
+        """The network as the checker reads it."""
+        return read_network(reader.read(self.network_bytes()))
+
     def question_bytes(self) -> bytes:
         return vnnlib.write(self.box, self.violation).encode()
 
@@ -67,9 +81,7 @@ def robust_instance(
             f"{design.family}: the exact margin {float(margin):.3g} is not positive"
         )
     stated = short_below(margin)
-    guarded = _float32_box(design.box) and survives_float32(
-        design.layers, design.box, design.violation, stated, design.tops, design.stretches
-    )
+    guarded = survives(design, design.box, stated, design.tops)
     certificate = {"kind": kind or design.family}
     if arrays is not None:
         certificate["arrays_sha256"] = sha256(arrays)
@@ -80,16 +92,40 @@ def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
     """The violated side: the witness is evaluated exactly and must violate strictly."""
     if not design.box.contains(witness):
         raise CannotCertify(f"{design.family}: the witness lies outside the box")
-    margin = design.violation.margin(mlp_outputs(design.layers, witness))
+    margin = design.violation.margin(_outputs(design, witness))
     if margin >= 0:
         raise CannotCertify(f"{design.family}: the witness keeps a margin of {float(margin):.3g}")
     stated = short_above(margin)
-    point = Box(tuple(witness), tuple(witness))
-    guarded = _float32_box(point) and survives_float32(
-        design.layers, point, design.violation, stated, None, design.stretches
-    )
+    guarded = survives(design, Box(tuple(witness), tuple(witness)), stated)
     text = tuple(vnnlib.decimal(value) for value in witness)
     return stated_instance(design, "violated", stated, guarded, {"kind": "witness"}, witness=text)
+
+
+def survives(
+    design: Design,
+    where: Box,
+    margin: Fraction,
+    tops: Mapping[int, Sequence[Fraction]] | None = None,
+) -> bool:
+    """Whether float32 gives the answer of a real margin of this size everywhere on a box."""
+    if design.layers:
+        return all(map(is_float32, (*where.lower, *where.upper))) and survives_float32(
+            design.layers, where, design.violation, margin, tops, design.stretches
+        )
+    question = proof_vnnlib.read(design.question_bytes())
+    try:
+        check_float32(
+            design.structure, question, Interval.of(where.lower, where.upper), Proof(margin)
+        )
+    except Rejected:
+        return False
+    return True
+
+
+def _outputs(design: Design, point: Sequence[Fraction]) -> list[Fraction]:
+    if design.layers:
+        return mlp_outputs(design.layers, point)
+    return design.structure.outputs(Vector.of(point)).fractions()
 
 
 def mlp_outputs(layers: Sequence[AnyLayer], point: Sequence[Fraction]) -> list[Fraction]:
@@ -139,10 +175,6 @@ def dyadic_integers(array: np.ndarray) -> tuple[list[int], int]:
     if int(shifts.max(initial=0)) <= 62 - 24:
         return (integers << shifts).tolist(), common
     return [i << s for i, s in zip(integers.tolist(), shifts.tolist(), strict=True)], common
-
-
-def _float32_box(box: Box) -> bool:
-    return all(map(is_float32, (*box.lower, *box.upper)))
 
 
 def stated_instance(

@@ -1,11 +1,4 @@
-"""What the CNN families share: short convolutions, and a search that any machine repeats.
-
-A design looks at values of the network before it is certified: where biases go, which corner is
-bad. Those values are rounded to 30 bits after every layer and filters are short integers times a
-power of two (their absolute sum below 2^22), so that float64 sums of products are exact, hence
-the same in any order and on any machine. They decide nothing but the design; what is claimed is
-evaluated exactly.
-"""
+"""What the CNN families share: short convolutions, and how they act in a design's search."""
 
 from __future__ import annotations
 
@@ -14,21 +7,14 @@ from fractions import Fraction
 from math import isqrt
 
 import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
 
 from assay.proof import reader
 from assay.proof.chain import read_chain
 from assay.proof.operator_norms import squared_stretch
 from assay.question.convolution import ConvLayer
-from assay.question.region import Box
+from assay.truth.corner_search import Floats, Sloped, relu, rounded
 from assay.truth.dyadic import leading_exponent, power
 from assay.truth.randomness import Integers
-
-Floats = NDArray[np.float64]
-_BITS = 30
-_TURNS = 6
-_STARTS = 6
 
 
 def exponent_for(root_mean_square: Fraction, largest: int) -> int:
@@ -63,13 +49,6 @@ def squared_norms(onnx: bytes) -> dict[int, Fraction]:
     return {index: squared_stretch(layer) for index, layer in enumerate(hidden)}
 
 
-def rounded(values: Floats) -> Floats:
-    """Multiples of one power of two, the largest of them having 30 bits."""
-    largest = float(np.abs(values).max(initial=0.0))
-    grid = 2.0 ** (_BITS - np.frexp(largest)[1])
-    return np.asarray(np.rint(values * grid) / grid)
-
-
 def forward(layer: ConvLayer, values: Floats) -> Floats:
     """Pre-activations, rounded."""
     return rounded(layer.times(layer.filters.astype(np.float64), values) + layer.unit_bias)
@@ -85,34 +64,9 @@ def interval_forward(layer: ConvLayer, low: Floats, high: Floats) -> tuple[Float
     )
 
 
-def relu(values: Floats) -> Floats:
-    return np.maximum(values, 0)
-
-
-def ends(box: Box) -> tuple[Floats, Floats]:
-    """The bounds of a box whose bounds float64 holds exactly."""
-    return np.array([float(v) for v in box.lower]), np.array([float(v) for v in box.upper])
-
-
-def lowest_corner(
-    layers: Sequence[ConvLayer], row: Floats, box: Box, draw: Generator
-) -> tuple[Fraction, ...]:
-    """A corner of the box where row · relu(last layer) is low: from corner to corner downhill."""
-    low, high = ends(box)
-    best, chosen = np.inf, low
-    for start in range(_STARTS):
-        point = np.where(draw.integers(0, 2, len(low)) == 1, high, low)
-        point = (low + high) / 2 if start == 0 else point
-        for _ in range(_TURNS):
-            value, slope = _value_and_slope(layers, row, point)
-            if value < best and bool(((point == low) | (point == high)).all()):
-                best, chosen = value, point
-            following = np.where(slope > 0, low, np.where(slope < 0, high, point))
-            if (following == point).all():
-                break
-            point = following
-    sides = zip(chosen == low, box.lower, box.upper, strict=True)
-    return tuple(lower if is_low else upper for is_low, lower, upper in sides)
+def read_by(layers: Sequence[ConvLayer], row: Floats) -> Sloped:
+    """row · relu(last layer) with its gradient, for the search of a corner."""
+    return lambda point: _value_and_slope(layers, row, point)
 
 
 def _value_and_slope(

@@ -56,7 +56,7 @@ def by_orthogonality(draw: Generator, norm: Fraction, outputs: int, inputs: int)
     shifts) H3 has W^T W = n^3 I, and as a 3 x 3 convolution all its taps mix all channels. Fewer
     inputs are fewer columns. The factor that brings sqrt(n^3) to `norm` is rounded down.
     """
-    rows, middle, columns = (_hadamard(draw, outputs) for _ in range(3))
+    rows, middle, columns = (hadamard(draw, outputs) for _ in range(3))
     vertical, horizontal = draw.integers(0, SIDE, size=(2, outputs))
     numerators = np.zeros((outputs, inputs, SIDE, SIDE), np.int64)
     for u in range(SIDE):
@@ -64,14 +64,18 @@ def by_orthogonality(draw: Generator, norm: Fraction, outputs: int, inputs: int)
             mixed = (rows * (vertical == u)) @ middle @ (columns * (horizontal == v)[:, None])
             numerators[:, :, u, v] = mixed[:, :inputs]
     cube = outputs**3
-    exact = norm * norm / cube
-    root = Fraction(isqrt((exact.numerator << 64) // exact.denominator), 1 << 32)
-    exponent = leading_exponent(root) - _FACTOR_BITS + 1
-    factor = int(root / power(exponent))
+    factor, exponent = short_root(norm * norm / cube)
     return Filters(factor * numerators, exponent, cube * (factor * power(exponent)) ** 2)
 
 
-def _hadamard(draw: Generator, order: int) -> Integers:
+def short_root(square: Fraction) -> tuple[int, int]:
+    """The largest number of 8 bits times a power of two whose square is not above `square`."""
+    root = Fraction(isqrt((square.numerator << 64) // square.denominator), 1 << 32)
+    exponent = leading_exponent(root) - _FACTOR_BITS + 1
+    return int(root / power(exponent)), exponent
+
+
+def hadamard(draw: Generator, order: int) -> Integers:
     """Sylvester's matrix of a power of two, with rows and columns exchanged and negated."""
     matrix = np.ones((1, 1), np.int64)
     while len(matrix) < order:

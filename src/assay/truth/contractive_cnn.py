@@ -25,7 +25,6 @@ import numpy as np
 from numpy.random import Generator
 from pydantic import Field, model_validator
 
-from assay.errors import BadInput
 from assay.proof import reader
 from assay.proof import vnnlib as question_reader
 from assay.proof.claim import Claim
@@ -35,19 +34,13 @@ from assay.question.floaterror import Layer
 from assay.question.property import Violation
 from assay.question.region import Box
 from assay.truth.assemble import Design, mlp_outputs, robust_instance, violated_instance
-from assay.truth.cnn_design import (
-    Floats,
-    convolution,
-    ends,
-    forward,
-    lowest_corner,
-    relu,
-    squared_norms,
-)
+from assay.truth.cnn_design import convolution, forward, read_by, squared_norms
 from assay.truth.constructor import Constructor, Knobs
 from assay.truth.contracting_filters import Filters, by_orthogonality, by_row_sums
-from assay.truth.dyadic import as_written, float32_at_least, float32_at_most, power, radius
+from assay.truth.corner_search import Floats, ends, lowest_corner, random_corner, relu
+from assay.truth.dyadic import as_written, power, radius
 from assay.truth.instance import Instance
+from assay.truth.output_biases import Head, Rivalry, planted_biases
 from assay.truth.randomness import Integers, generator, signed
 
 FAMILY = "contractive_cnn"
@@ -76,7 +69,7 @@ class ContractiveCnnKnobs(Knobs):
         None, ge=0.01, le=100, description="norm of a convolution before the blocks; null: none"
     )
     stride: int = Field(1, ge=1, le=4, description="stride of the first convolution")
-    head: Literal["centred", "linear"] = Field(
+    head: Head = Field(
         "centred", description="rivals are zero, or every class has weights of its own"
     )
     gamma: float = Field(0.01, ge=1e-9, le=1e3, description="certified margin, rounded up")
@@ -143,23 +136,17 @@ def make(knobs: ContractiveCnnKnobs, seed: int) -> list[Instance]:
 
     flat = design([Fraction(0)] * knobs.classes)
     proved = _proved(flat)
-    bounds = list(proved.excesses)
-    bounds.insert(label, Fraction(0))
-    rivals = [k for k in range(knobs.classes) if k != label]
-    gamma = as_written(knobs.gamma)
-    biases = _kept(knobs, label, [gamma - bound for bound in bounds])
-    rival = int(draw.choice(rivals))
+    rival = int(draw.choice([k for k in range(knobs.classes) if k != label]))
     row = weights[label].astype(np.float64) - weights[rival].astype(np.float64)
-    corner = lowest_corner(layers, row, box, draw)
+    corner = lowest_corner(read_by(layers, row), box, draw)
     outputs = [mlp_outputs(flat.layers, point) for point in (corner, middle)]
-    at_corner, at_middle = (values[label] - values[rival] for values in outputs)
-    # The twin keeps the centre right wherever float32 is fine enough for it.
-    depth = min(gamma, (at_middle - at_corner) / 2) if at_middle > at_corner else gamma
-    spoiled = _spoiled(knobs, label, rival, biases, at_corner + depth)
-    margin = min(bounds[k] + biases[label] - biases[k] for k in rivals)
+    seen = Rivalry(rival, *(values[label] - values[rival] for values in outputs))
+    biases = planted_biases(
+        FAMILY, knobs.head, label, as_written(knobs.gamma), proved.excesses, seen
+    )
     return [
-        robust_instance(design(biases, proved), margin),
-        violated_instance(design(spoiled, proved), corner),
+        robust_instance(design(biases.kept, proved), biases.margin),
+        violated_instance(design(biases.spoiled, proved), corner),
     ]
 
 
@@ -184,33 +171,6 @@ def _proved(flat: Design) -> Proved:
     )
 
 
-def _kept(knobs: ContractiveCnnKnobs, label: int, needed: Sequence[Fraction]) -> list[Fraction]:
-    """Biases that put the label at least `needed` above each rival."""
-    try:
-        if knobs.head == "linear":
-            biases = [float32_at_most(-gap) for gap in needed]
-            biases[label] = Fraction(0)
-        else:
-            biases = [Fraction(0)] * knobs.classes
-            gaps = [gap for k, gap in enumerate(needed) if k != label]
-            biases[label] = float32_at_least(max(gaps))
-    except OverflowError:
-        raise BadInput(f"{FAMILY}: gamma does not fit float32; lower it") from None
-    return biases
-
-
-def _spoiled(
-    knobs: ContractiveCnnKnobs, label: int, rival: int, biases: Sequence[Fraction], lead: Fraction
-) -> list[Fraction]:
-    """The same biases but for one that takes at least `lead` from the label against a rival."""
-    changed = list(biases)
-    if knobs.head == "linear":
-        changed[rival] = float32_at_least(lead)
-    else:
-        changed[label] = float32_at_most(-lead)
-    return changed
-
-
 def _layers(
     draw: Generator, knobs: ContractiveCnnKnobs, box: Box
 ) -> tuple[tuple[ConvLayer, ...], Fraction, Integers]:
@@ -219,7 +179,7 @@ def _layers(
     if knobs.front is not None:
         norms.insert(0, as_written(knobs.front))
     low, high = ends(box)
-    corners = [np.where(draw.integers(0, 2, len(low)) == 1, high, low) for _ in range(_SAMPLES)]
+    corners = [random_corner(box, draw) for _ in range(_SAMPLES)]
     values: list[Floats] = [(low + high) / 2, *corners]
     image = (knobs.colours, knobs.size, knobs.size)
     signs = signed(draw, 1, (knobs.colours,))

@@ -31,18 +31,15 @@ from assay.question.property import Violation
 from assay.question.region import Box
 from assay.truth.assemble import Design, mlp_outputs, robust_instance, violated_instance
 from assay.truth.cnn_design import (
-    Floats,
     convolution,
-    ends,
     forward,
     gain_exponent,
     interval_forward,
-    lowest_corner,
-    relu,
-    rounded,
+    read_by,
     squared_norms,
 )
 from assay.truth.constructor import Constructor, Knobs
+from assay.truth.corner_search import Floats, ends, lowest_corner, relu, rounded
 from assay.truth.dyadic import as_written, float32_at_least, float32_at_most, nearest, power, radius
 from assay.truth.instance import Instance
 from assay.truth.randomness import Integers, centre, generator, signed
@@ -213,7 +210,7 @@ def _open_pair(
     """A pair that is open at a corner, the corner, and all differences there and at the centre."""
     plain: Layer = (rows, np.zeros(len(rows), np.float32))
     for pair in draw.permutation(len(rows))[:_MOST_TRIED]:
-        corner = lowest_corner(layers, -rows[pair].astype(np.float64), box, draw)
+        corner = lowest_corner(read_by(layers, -rows[pair].astype(np.float64)), box, draw)
         at_corner = mlp_outputs((*layers, plain), corner)
         if at_corner[pair] > 0:
             return int(pair), corner, [at_corner, mlp_outputs((*layers, plain), middle)]

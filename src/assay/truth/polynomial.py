@@ -25,19 +25,16 @@ from pydantic import Field, model_validator
 
 from assay.errors import CannotCertify
 from assay.proof import vnnlib as proof_vnnlib
-from assay.proof.arithmetic import Rejected, Vector
-from assay.proof.claim import Proof
-from assay.proof.guard import check_float32
 from assay.proof.interval import Interval
 from assay.proof.rules import polynomial as rule
 from assay.proof.vnnlib import Question
 from assay.question import vnnlib
 from assay.question.property import Violation
 from assay.question.region import Box
-from assay.truth.assemble import Design, stated_instance
+from assay.truth.assemble import Design, robust_instance, stated_instance, survives
 from assay.truth.constructor import Constructor, Knobs
-from assay.truth.dyadic import as_written, short_above, short_below
-from assay.truth.instance import Instance, sha256
+from assay.truth.dyadic import as_written, short_above
+from assay.truth.instance import Instance
 from assay.truth.power_network import GRID, Point, Shallow, drawn, line
 from assay.truth.randomness import Integers, generator
 from assay.truth.range_tree import range_tree
@@ -202,14 +199,7 @@ class _Questions:
 
     def robust(self, margin: Fraction, arrays: bytes | None) -> Instance:
         box = self.candidate.box(self.push, self.push - self.delta)
-        stated = short_below(margin)
-        certificate = {"kind": FAMILY}
-        if arrays is not None:
-            certificate["arrays_sha256"] = sha256(arrays)
-        guarded = self._survives(box, Interval.of(box.lower, box.upper), stated)
-        return stated_instance(
-            self._design(box), "robust", stated, guarded, certificate, arrays=arrays
-        )
+        return robust_instance(self._design(box), margin, arrays=arrays)
 
     def violated(self) -> Instance:
         """The box with the corner p, or p moved out by the overlap."""
@@ -221,22 +211,14 @@ class _Questions:
             margin = self.candidate.network.margin(witness)
             if margin >= 0:
                 continue
-            point, stated = Vector.of(witness), short_above(margin)
-            guarded = self._survives(box, Interval(point, point), stated)
+            design, stated = self._design(box), short_above(margin)
+            guarded = survives(design, Box(witness, witness), stated)
             if guarded or share == 0 or self.knobs.overlap is not None:
                 break
         text = tuple(vnnlib.decimal(value) for value in witness)
         return stated_instance(
-            self._design(box), "violated", stated, guarded, {"kind": "witness"}, witness=text
+            design, "violated", stated, guarded, {"kind": "witness"}, witness=text
         )
-
-    def _survives(self, box: Box, where: Interval, margin: Fraction) -> bool:
-        network = self.candidate.network
-        try:
-            check_float32(network.exact, _question(network, box), where, Proof(margin))
-        except Rejected:
-            return False
-        return True
 
     def _design(self, box: Box) -> Design:
         network = self.candidate.network

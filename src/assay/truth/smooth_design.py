@@ -1,6 +1,6 @@
 """Smooth layers at points, for designs that any machine repeats.
 
-As in `cnn_design`, values are rounded to 30 bits after every step and weights are short integers
+As in `corner_search`, values are rounded to 30 bits after every step and weights are short integers
 times powers of two, so that sums of products are exact in float64. Sigmoid and Tanh are rounded
 from Arb balls: no platform's mathematics library is asked. All this decides nothing but the
 design; what is claimed is proved in balls.
@@ -16,7 +16,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from assay.question.graph import GraphBuilder
-from assay.truth.cnn_design import Floats, rounded
+from assay.truth.corner_search import Floats, rounded
 
 Activation = Literal["sigmoid", "tanh"]
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]

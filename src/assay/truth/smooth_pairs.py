@@ -32,8 +32,8 @@ from pydantic import Field, model_validator
 
 from assay.errors import CannotCertify
 from assay.proof.rules.smooth_pairs import least_excesses
-from assay.truth.cnn_design import Floats
 from assay.truth.constructor import Constructor, Knobs
+from assay.truth.corner_search import Floats
 from assay.truth.dyadic import (
     as_written,
     float32_at_least,

@@ -18,6 +18,7 @@ from assay.proof.rules import (
     paired_bias,
     polynomial,
     relu_tree,
+    residual,
     smooth_pairs,
     softmax_attention,
 )
@@ -31,6 +32,7 @@ RULES: dict[str, Callable[[Claim], Proof]] = {
     "paired_bias": paired_bias.prove,
     "polynomial": polynomial.prove,
     "relu_tree": relu_tree.prove,
+    "residual": residual.prove,
     "smooth_pairs": smooth_pairs.prove,
     "softmax_attention": softmax_attention.prove,
 }

@@ -29,10 +29,7 @@ def prove(claim: Claim) -> Proof:
 
 def excesses(claim: Claim) -> tuple[list[Fraction], dict[int, Interval]]:
     """Lower bounds, over the box, of the excess of each disjunct, and intervals of all units."""
-    ends = list(zip(claim.question.lower, claim.question.upper, strict=True))
-    half = Fraction(1, 2)
-    radii = [half * (high - low) for low, high in ends]
-    point = Vector.of([half * (low + high) for low, high in ends])
+    point, radii = claim.box.middle, claim.box.radii.fractions()
     farthest, squares = max(radii), sum((r * r for r in radii), start=Fraction(0))
     intervals = {}
     for index, layer in enumerate(claim.chain.below):
@@ -43,11 +40,9 @@ def excesses(claim: Claim) -> tuple[list[Fraction], dict[int, Interval]]:
     bounds = []
     for objective in claim.objectives():
         row, scale = objective.coefficients.numerators, objective.coefficients.denominator
-        products = sum(w * value for w, value in zip(row, point.numerators, strict=True))
-        middle = Fraction(products, scale * point.denominator) + objective.constant
         in_maximum = farthest * Fraction(sum(map(abs, row)), scale)
         in_squares = root_above(squares * Fraction(sum(w * w for w in row), scale * scale))
-        bounds.append(middle - min(in_maximum, in_squares))
+        bounds.append(objective.at(point) - min(in_maximum, in_squares))
     return bounds, intervals
 
 
