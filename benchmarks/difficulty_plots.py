@@ -77,9 +77,7 @@ def figure(document: Mapping[str, Any]) -> str:
 def _heading(sweep: Mapping[str, Any]) -> str:
     fixed = ", ".join(f"{knob} {_label(value)}" for knob, value in sweep["fixed"].items())
     seeds = len({row["seed"] for row in sweep["rows"] if row["value"] == 0})
-    text = (
-        f"{fixed or 'all other knobs at their defaults'}; {seeds} networks a value, {limit_s:g} s"
-    )
+    text = f"{fixed or 'all other knobs at their defaults'}; {seeds} networks a value"
     return f'<text class="title" x="8" y="20">{printable(text)}</text>'
 
 
@@ -99,10 +97,10 @@ def _solved(sweep: Mapping[str, Any], limit_s: float) -> str:
                 verdicts = [row["verdicts"][name] for row in _rows(sweep, column, answer)]
                 parts.append(_cell(name, verdicts, answer, _LEFT + column * cell, y, cell))
             y += _ROW
-    parts.append(f'<text x="8" y="{y + 15:g}">check, CPU s</text>')
+    parts.append(f'<text x="8" y="{y + 15:g}">check, CPU ms</text>')
     for column in range(columns):
         seconds = statistics.median(r["check_cpu_s"] for r in _rows(sweep, column, "robust"))
-        parts.append(_centred(f"{seconds:.2f}", _LEFT + (column + 0.5) * cell, y + 15))
+        parts.append(_centred(f"{1000 * seconds:.0f}", _LEFT + (column + 0.5) * cell, y + 15))
     bottom = y + _ROW
     for column, value in enumerate(sweep["values"]):
         parts.append(_centred(_label(value), _LEFT + (column + 0.5) * cell, bottom + 18))

@@ -47,7 +47,7 @@ SWEEPS: Mapping[str, tuple[Sweep, ...]] = {
         Sweep("epsilon", (0.005, 0.01, 0.02, 0.05, 0.1), {"backbone": 1}),
     ),
     "contractive_cnn": (
-        Sweep("depth", (1, 2, 4, 6, 8, 10)),
+        Sweep("depth", (1, 2, 4, 6, 8, 10), {"mixing": "hadamard"}),
         Sweep("depth", (1, 2, 4, 6, 8, 10), {"mixing": "rows"}),
     ),
     "softmax_attention": (Sweep("margin_slack", (20.0, 10.0, 5.0, 2.0, 1.05, 1.00001)),),
