@@ -4,7 +4,8 @@
     python benchmarks/difficulty.py draw        the plots of docs/families/, from these files
 
 `--family NAME` does one family (again for more). Measuring all takes about ten minutes of two
-cores. Limits are CPU seconds, so that it may take longer on a busy machine and find the same.
+cores. Limits are CPU seconds, so that a busy machine takes longer and finds the same; only what
+HiGHS takes of them goes by the wall.
 """
 
 from __future__ import annotations

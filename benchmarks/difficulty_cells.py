@@ -11,7 +11,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
-from difficulty_sweeps import SWEEPS
+from difficulty_sweeps import ASKED, SWEEPS
 from margin_bounds import margin_bounds
 
 from assay.errors import CannotCertify
@@ -23,8 +23,6 @@ from assay.suite.verified import require_verified
 from assay.truth.families import family
 from assay.truth.instance import Instance
 
-ASKED = {"robust": ("interval", "linear", "milp"), "violated": ("attack", "linear", "milp")}
-"""Who may know the answer: intervals never say violated, an attack never says robust."""
 _OPPOSITE = {"robust": "violated", "violated": "robust"}
 _SEEDS_TRIED = 5
 _OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)

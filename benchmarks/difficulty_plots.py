@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from difficulty_sweeps import ASKED
+
 from assay.report.drawing import PALETTE, Frame, axes, picture, polyline, printable
 
 COLORS = {"linear": PALETTE[0], "interval": PALETTE[1], "milp": PALETTE[2], "attack": PALETTE[3]}
 CERTIFIED = "#333333"
-QUESTIONS = {
-    "robust": ("robust boxes proved", ("interval", "linear", "milp")),
-    "violated": ("twins falsified", ("attack", "linear", "milp")),
-}
+SETTLED = {"robust": "robust boxes proved", "violated": "twins falsified"}
 BOUNDS = (
     ("certified", "margin", CERTIFIED),
     ("linear, no branching", "linear_bound", COLORS["linear"]),
@@ -86,12 +85,12 @@ def _solved(sweep: Mapping[str, Any], limit_s: float) -> str:
     columns = len(sweep["values"])
     cell = _MATRIX / columns
     parts, y = [], _TOP
-    for answer, (heading, names) in QUESTIONS.items():
+    for answer, heading in SETTLED.items():
         parts.append(
             f'<text class="title" x="8" y="{y + 15:g}">{heading} in {limit_s:g} CPU s</text>'
         )
         y += _ROW
-        for name in names:
+        for name in ASKED[answer]:
             parts.append(_name(name, y))
             for column in range(columns):
                 verdicts = [row["verdicts"][name] for row in _rows(sweep, column, answer)]
@@ -111,8 +110,8 @@ def _solved(sweep: Mapping[str, Any], limit_s: float) -> str:
 def _bounds(sweep: Mapping[str, Any]) -> str:
     """The certified margin and the bounds without branching; every network and the medians."""
     columns = len(sweep["values"])
-    rows_high = 2 + sum(len(names) for _, names in QUESTIONS.values()) + 1
-    frame = Frame(_BOUNDS_LEFT, _TOP, _BOUNDS, rows_high * _ROW)
+    lines = 1 + sum(1 + len(names) for names in ASKED.values())
+    frame = Frame(_BOUNDS_LEFT, _TOP, _BOUNDS, lines * _ROW)
     robust = [row for row in sweep["rows"] if row["answer"] == "robust"]
     scale = SymlogScale.over(row[key] for row in robust for _, key, _ in BOUNDS)
     places = [(column + 0.5) / columns for column in range(columns)]
@@ -199,6 +198,5 @@ def _label(value: object) -> str:
 
 def _number(value: float) -> str:
     """A power of ten or zero, short."""
-    return (
-        f"{value:g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
-    )
+    mantissa, exponent, power = f"{value:g}".partition("e")
+    return f"{mantissa}{exponent}{int(power) if power else ''}".replace("-", "−")

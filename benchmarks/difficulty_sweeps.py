@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 SEEDS = (0, 1, 2)
+ASKED = {"robust": ("interval", "linear", "milp"), "violated": ("attack", "linear", "milp")}
+"""Who may know an answer: intervals never say violated, an attack never says robust."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,8 @@ SWEEPS: Mapping[str, tuple[Sweep, ...]] = {
         Sweep("hidden", ((5, 5), (10, 10), (15, 15), (20, 20), (30, 30)), {"fractions": (0.9,)}),
     ),
     "constant_box": (
-        Sweep("depth", (1, 2, 4, 8, 16, 32), {"inputs": 40, "width": 32}),
+        Sweep("depth", (1, 2, 4, 8, 16, 32), {"collapse": "gates", "inputs": 40, "width": 32}),
         Sweep("depth", (1, 2, 4, 8, 16, 32), {"collapse": "hinges", "inputs": 40, "width": 32}),
-        Sweep("latent", (1, 2, 4, 8), {"inputs": 6, "depth": 1, "width": 16}),
     ),
     "meap": (
         Sweep("pairs", (2, 4, 8, 16, 32, 64)),
