@@ -41,6 +41,8 @@ test: lint
 
 evidence: $(READY)
 	$(BIN)/python benchmarks/evidence.py
+	$(BIN)/python benchmarks/difficulty.py measure
+	$(BIN)/python benchmarks/difficulty.py draw
 
 bench: $(READY)
 	rm -rf audit/bench

@@ -1,4 +1,4 @@
-"""Measure the polynomial family: proofs and bounds that close by delta, and seconds by size.
+"""Measure the polynomial family: proofs that close by delta, and seconds by size.
 
 Usage: python benchmarks/polynomial_proofs.py SEEDS
 """
@@ -8,15 +8,8 @@ from __future__ import annotations
 import sys
 from time import perf_counter
 
-import torch
-
-from assay.bounds.interval import enclosing_box
-from assay.bounds.interval_margin import excludes
-from assay.bounds.linear import linear_margin_bounds
 from assay.errors import CannotCertify
 from assay.proof.checker import check
-from assay.question import vnnlib
-from assay.question.network import load
 from assay.truth.polynomial import PolynomialKnobs, make
 
 DEGREES = (2, 3, 6, 10, 14, 17, 20, 22)
@@ -51,32 +44,7 @@ def proved(draw: str, delta: float, seeds: int) -> str:
     return f"{count} of {len(DEGREES) * seeds} ({trees} by trees, {guarded} guarded)"
 
 
-def bounded(delta: float, seeds: int) -> str:
-    """How many compensated boxes intervals and one backward linear bound prove."""
-    made = intervals = linear = 0
-    for degree in (2, 10, 22):
-        for seed in range(seeds):
-            try:
-                robust = make(
-                    PolynomialKnobs.model_validate({"degree": degree, "delta": delta}), seed
-                )[0]
-            except CannotCertify:
-                continue
-            network = load(robust.onnx, robust.name)
-            (case,) = vnnlib.read(robust.vnnlib.decode(), robust.name).cases
-            row = torch.zeros(1, 2, dtype=torch.float64)
-            for output, coefficient in case.violation.disjuncts[0][0].terms:
-                row[0, output] = float(coefficient)
-            bound = linear_margin_bounds(network, *enclosing_box(case.box), row)
-            made += 1
-            intervals += excludes(network, case)
-            linear += bool(bound.min() > 0)
-    return f"| {delta:g} | {made} | {intervals} | {linear} |"
-
-
 def main(seeds: int) -> None:
-    for delta in (1.5e-2, 1e-2, 7.5e-3, 5e-3, 2e-3, 1e-3, 1e-4):
-        print(bounded(delta, seeds), flush=True)
     for draw in ("plain", "compensated"):
         cells = " | ".join(proved(draw, delta, seeds) for delta in DELTAS)
         print(f"| {draw} | {cells} |", flush=True)

@@ -9,41 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from assay.judge.outcome import SOLVED
 from assay.judge.score_table import VIRTUAL_BEST, Group
+from assay.report.drawing import PALETTE, Frame, axes, picture, polyline, printable
 from assay.report.material import Material
-from assay.report.own_files import SVG_MARK
 
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b5539c", "#c08a00", "#3a8fd6", "#7a5cc9", "#6b6b6b")
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 _SHORTEST_S, _LONGEST_S = 0.01, 1e7
 _ROUND = tuple(float(f"{m}e{power}") for power in range(-2, 8) for m in (1, 2, 5))
 _WIDTH, _HEIGHT = 680.0, 500.0
-_STYLE = """<style>
-text{font:12px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fill:#444}
-.grid{stroke:#e3e3e3}.axis,.limit,.diagonal{stroke:#888;fill:none}
-.diagonal,.limit{stroke-dasharray:4 4}.curve{fill:none;stroke-width:2}
-.title{font-weight:600;fill:#222}.best{stroke:#999;stroke-dasharray:3 4;stroke-width:1.5}
-.name-best{fill:#777}.dot{fill-opacity:.55}
-</style>"""
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The part of a picture that holds the data."""
-
-    left: float
-    top: float
-    width: float
-    height: float
-
-    def x(self, share: float) -> float:
-        return self.left + share * self.width
-
-    def y(self, share: float) -> float:
-        return self.top + (1 - share) * self.height
 
 
 @dataclass(frozen=True)
@@ -91,7 +66,7 @@ def cactus(times: Mapping[str, Sequence[float]], *, page: bool = False) -> str:
     scale = LogScale.over(value for values in times.values() for value in values)
     step = _nice_step(most / 6)
     right = [(n / most, f"{n:,}") for n in range(0, most + 1, step)]
-    parts = [_axes(frame, right, scale.ticks(), "instances solved", "seconds each")]
+    parts = [axes(frame, right, scale.ticks(), "instances solved", "seconds each")]
     ends: list[tuple[float, str]] = []
     names = [name for name in times if name != VIRTUAL_BEST]
     for name in (*(n for n in times if n == VIRTUAL_BEST), *names):
@@ -100,10 +75,10 @@ def cactus(times: Mapping[str, Sequence[float]], *, page: bool = False) -> str:
         if points:
             look = 'class="curve best"' if name == VIRTUAL_BEST else _line(names.index(name), page)
             title = f"{name}: {len(values):,} solved"
-            parts.append(f"<g {look}><title>{_text(title)}</title>{_polyline(points)}</g>")
+            parts.append(f"<g {look}><title>{printable(title)}</title>{polyline(points)}</g>")
         ends.append((points[-1][1] if points else frame.y(0), name))
     parts += _end_labels(frame, ends, times, names, page)
-    return _svg(_WIDTH, _HEIGHT, "Cactus plot: time against instances solved", parts, page)
+    return picture(_WIDTH, _HEIGHT, "Cactus plot: time against instances solved", parts, page)
 
 
 def scatter(
@@ -113,7 +88,7 @@ def scatter(
     side = 400.0
     frame = Frame(62, 26, side, side)
     scale = LogScale.over((limit, *(value for pair in points for value in pair)))
-    parts = [_axes(frame, scale.ticks(), scale.ticks(), f"{first}, seconds", f"{second}, seconds")]
+    parts = [axes(frame, scale.ticks(), scale.ticks(), f"{first}, seconds", f"{second}, seconds")]
     edge = scale.share(limit)
     lines = (
         ("diagonal", frame.x(0), frame.y(0), frame.x(1), frame.y(1)),
@@ -135,7 +110,7 @@ def scatter(
         f'<circle class="dot" fill="{fill}" cx="{x / 2:g}" cy="{y / 2:g}" r="3"/>'
         for x, y in sorted(spots)
     ]
-    return _svg(62 + side + 24, 26 + side + 52, f"{first} against {second}", parts, False)
+    return picture(62 + side + 24, 26 + side + 52, f"{first} against {second}", parts, False)
 
 
 def paired_times(
@@ -158,19 +133,6 @@ def _line(number: int, page: bool) -> str:
     dash = _DASHES[number // len(PALETTE) % len(_DASHES)]
     dashed = f' stroke-dasharray="{dash}"' if dash else ""
     return f'class="curve" style="stroke:{color}"{dashed}'
-
-
-def _polyline(points: Sequence[tuple[float, float]]) -> str:
-    """A curve without the points that lie within a pixel of the last one drawn."""
-    kept = [points[0]]
-    for point in points[1:]:
-        if math.dist(point, kept[-1]) >= 1:
-            kept.append(point)
-    kept.append(points[-1])
-    text = " ".join(f"{x:.1f},{y:.1f}" for x, y in kept)
-    few = len(points) <= 40
-    marks = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in points if few)
-    return f'<polyline points="{text}"/>{marks}'
 
 
 def _end_labels(
@@ -197,60 +159,13 @@ def _end_labels(
             color = f"var(--tool-{number})" if page else PALETTE[number]
             look = f'style="fill:{color};font-weight:600"'
         label = name if len(name) <= 14 else name[:13] + "…"
-        text = _text(f"{label} {len(times[name]):,}")
+        text = printable(f"{label} {len(times[name]):,}")
         at = f'x="{frame.x(1) + 8:.1f}" y="{y - overflow + 4:.1f}"'
-        texts.append(f"<text {look} {at}><title>{_text(name)}</title>{text}</text>")
+        texts.append(f"<text {look} {at}><title>{printable(name)}</title>{text}</text>")
     return texts
-
-
-def _axes(
-    frame: Frame,
-    below: Sequence[tuple[float, str]],
-    beside: Sequence[tuple[float, str]],
-    below_title: str,
-    beside_title: str,
-) -> str:
-    bottom, right = frame.y(0), frame.x(1)
-    parts = []
-    for share, label in beside:
-        y = frame.y(share)
-        parts.append(
-            f'<line class="grid" x1="{frame.left}" y1="{y:.1f}" x2="{right:.1f}" y2="{y:.1f}"/>'
-            f'<text x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
-        )
-    for share, label in below:
-        x = frame.x(share)
-        parts.append(
-            f'<line class="grid" x1="{x:.1f}" y1="{frame.top}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
-            f'<text x="{x:.1f}" y="{bottom + 18:.1f}" text-anchor="middle">{label}</text>'
-        )
-    corner = f"M{frame.left} {frame.top}V{bottom:.1f}H{right:.1f}"
-    middle = frame.left + frame.width / 2
-    parts.append(
-        f'<path class="axis" d="{corner}"/>'
-        f'<text class="title" x="{middle:.1f}" y="{bottom + 38:.1f}" text-anchor="middle">'
-        f"{_text(below_title)}</text>"
-        f'<text class="title" x="{frame.left - 44}" y="{frame.top - 10}">'
-        f"{_text(beside_title)}</text>"
-    )
-    return "".join(parts)
-
-
-def _text(text: str) -> str:
-    """Escaped, and without the characters that XML does not know."""
-    return escape("".join(c if c.isprintable() else "\ufffd" for c in text))
 
 
 def _nice_step(rough: float) -> int:
     """The first of 1, 2, 5, 10, 20, … that is at least `rough`."""
     power = int(10 ** math.floor(math.log10(max(rough, 1.0))))
     return next(power * m for m in (1, 2, 5, 10) if power * m >= rough)
-
-
-def _svg(width: float, height: float, title: str, parts: Sequence[str], page: bool) -> str:
-    own = "" if page else f'{SVG_MARK}{_STYLE}<rect width="100%" height="100%" fill="#fff"/>'
-    size = "" if page else f' width="{width:g}" height="{height:g}"'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"{size} '
-        f'role="img" aria-label="{_text(title)}" class="chart">{own}{"".join(parts)}</svg>'
-    )

@@ -19,8 +19,9 @@ from assay.errors import BadInput
 from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row, Scores
 from assay.judge.vnncomp_score import Year
 from assay.report.banner import banners, seconds, segments
-from assay.report.charts import PALETTE, cactus, paired_times, scatter, solved_times
+from assay.report.charts import cactus, paired_times, scatter, solved_times
 from assay.report.details import details
+from assay.report.drawing import PALETTE
 from assay.report.embed import page_data, script_json
 from assay.report.material import Material, gather
 from assay.report.own_files import refuse_foreign
