@@ -17,6 +17,7 @@ from itertools import product
 import numpy as np
 import onnxruntime as ort
 from exact_minimum import Layer, Point, forward, least_on_segment
+from mutation_campaign import Oracle
 from numpy.typing import NDArray
 from small_claims import Claimed
 from unrolled import unrolled
@@ -199,3 +200,6 @@ def float32_agrees(claim: Claimed) -> bool:
         if robust != (margin > 0):
             return False
     return True
+
+
+EXACT = Oracle(holds, float32_agrees)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +15,7 @@ import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mutation_campaign import Oracle, in_rounds, spoiled_again, tally, total
 from mutators import MUTATORS, Mutant, Mutator, signed
 from onnx import helper, numpy_helper
 from polynomial_oracle import holds, margin_of
@@ -145,26 +145,6 @@ def donors() -> tuple[Claimed, ...]:
     return tuple(claim for name in KNOBS for claim in base(name))
 
 
-def spoiled(claim: Claimed, kind: str, draw: Random) -> Mutant | None:
-    try:
-        return (OWN.get(kind) or MUTATORS[kind])(claim, draw, donors())
-    except (LookupError, ValueError, AttributeError, TypeError):
-        return None  # nothing here that this one could spoil
-
-
-def judge(mutant: Mutant) -> str:
-    verdict = mutant.claim.verdict()
-    if verdict.status != "verified":
-        if mutant.broken:
-            return "broken, rejected"
-        return "still true, rejected" if holds(mutant.claim) else "false, rejected"
-    assert not mutant.broken, "a broken proof was verified"
-    assert holds(mutant.claim), "a false claim was verified"
-    if mutant.claim.truth["guard"] == "float32":
-        assert float32_agrees(mutant.claim), "float32 contradicts a verified guard"
-    return "still true, verified"
-
-
 def float32_agrees(claim: Claimed) -> bool:
     asked = margin_of(claim)
     assert asked is not None
@@ -180,30 +160,24 @@ def float32_agrees(claim: Claimed) -> bool:
     return not any(wrong) if claim.truth["answer"] == "robust" else all(wrong)
 
 
+POLYNOMIALS = Oracle(holds, float32_agrees)
+SPOILERS = {**{kind: MUTATORS[kind] for kind in SHARED}, **OWN}
+
+
 @pytest.mark.parametrize("name", KNOBS)
 def test_the_originals_are_verified_and_true(name: str) -> None:
-    assert [claim.truth["answer"] for claim in base(name)] == ["robust", "violated"]
+    assert POLYNOMIALS.accepts_originals(base(name))
     assert (base(name)[0].arrays is not None) == ("tree" in name)
-    for claim in base(name):
-        assert claim.verdict().status == "verified"
-        assert judge(Mutant(claim)) == "still true, verified"
 
 
 @pytest.mark.parametrize("name", KNOBS)
 def test_no_wrong_mutant_passes(name: str) -> None:
-    found: Counter[tuple[str, str]] = Counter()
-    for claim in base(name):
-        for kind in (*SHARED, *OWN):
-            for number in range(ROUNDS):
-                draw = Random(f"{name}/{claim.truth['answer']}/{kind}/{number}")
-                mutant = spoiled(claim, kind, draw)
-                if mutant is not None:
-                    found[claim.truth["answer"], judge(mutant)] += 1
+    found = tally(name, base(name), donors(), in_rounds(SPOILERS, ROUNDS), POLYNOMIALS)
     for answer in ("robust", "violated"):
         # neither check is empty: proofs fail, truths change, and some harmless mutants pass
-        assert found[answer, "broken, rejected"] >= 30
-        assert found[answer, "false, rejected"] >= 60
-        assert found[answer, "still true, verified"] >= 5
+        assert total(found, answer, "broken, rejected") >= 30
+        assert total(found, answer, "false, rejected") >= 60
+        assert total(found, answer, "still true, verified") >= 5
 
 
 @settings(max_examples=150, deadline=None)
@@ -216,11 +190,5 @@ def test_no_wrong_mutant_passes(name: str) -> None:
 def test_generated_mutants_and_mutants_of_mutants(
     name: str, kinds: list[str], seed: int, last: bool
 ) -> None:
-    mutant = Mutant(base(name)[-1 if last else 0])
-    draw = Random(seed)
-    for number, kind in enumerate(kinds):
-        # what a guard may say of a claim that was changed before is not known
-        if mutant.broken or (number and kind == "guard_raised"):
-            break
-        mutant = spoiled(mutant.claim, kind, draw) or mutant
-    judge(mutant)
+    claim = base(name)[-1 if last else 0]
+    POLYNOMIALS.judge(spoiled_again(claim, kinds, SPOILERS, Random(seed), donors()))

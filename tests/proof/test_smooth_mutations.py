@@ -1,6 +1,6 @@
 """Spoiled claims about smooth pairs: none that is false or unproved may pass.
 
-The oracle is that of `test_attention_mutations`: floats search, balls of `assay.question` decide.
+The oracle is that of attention: floats search, balls of `assay.question` decide.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from ball_oracle import BALLS
+from mutation_campaign import Outcomes, in_rounds, tally, total
 from mutators import Mutant, Mutator, signed
 from onnx import numpy_helper
 from small_claims import Claimed, instances
-from test_attention_mutations import SPOILERS, holds, judge
+from smooth_mutators import SPOILERS
 
 SMALL = {"inputs": 2, "classes": 3, "pairs": 2}
 KNOBS: dict[str, dict[str, Any]] = {
@@ -89,42 +91,27 @@ def base(name: str) -> tuple[Claimed, ...]:
     return tuple(Claimed.of(instance) for instance in instances("smooth_pairs", **KNOBS[name]))
 
 
-def tally(name: str, rounds: int) -> Counter[tuple[str, str]]:
+def outcomes_of(name: str, rounds: int) -> Outcomes:
     donors = (*base(name) * 3, *(claim for other in KNOBS for claim in base(other)))
-    found: Counter[tuple[str, str]] = Counter()
-    for claim in base(name):
-        for kind, spoil in {**SPOILERS, **OWN}.items():
-            for number in range(rounds * (3 if kind in OWN else 1)):
-                draw = Random(f"{name}/{claim.truth['answer']}/{kind}/{number}")
-                try:
-                    mutant = spoil(claim, draw, donors)
-                except (IndexError, ValueError, OverflowError):
-                    continue  # nothing of this kind to spoil
-                if mutant is not None:
-                    found[claim.truth["answer"], judge(mutant)] += 1
-    return found
+    return tally(name, base(name), donors, in_rounds({**SPOILERS, **OWN}, rounds, more=OWN), BALLS)
 
 
 @pytest.mark.parametrize("name", KNOBS)
 def test_the_originals_are_verified_and_true(name: str) -> None:
-    assert {claim.truth["answer"] for claim in base(name)} == {"robust", "violated"}
-    for claim in base(name):
-        assert claim.verdict().status == "verified"
-        assert holds(claim)
+    assert BALLS.accepts_originals(base(name))
 
 
 @pytest.mark.parametrize("name", KNOBS)
 def test_no_wrong_mutant_passes(name: str) -> None:
-    outcomes = tally(name, 8)
+    outcomes = outcomes_of(name, 8)
     for answer in ("robust", "violated"):
-        assert outcomes[answer, "broken, rejected"] >= 20
-        assert outcomes[answer, "false, rejected"] >= 40
-        assert outcomes[answer, "still true, verified"] >= 3
+        assert total(outcomes, answer, "broken, rejected") >= 20
+        assert total(outcomes, answer, "false, rejected") >= 40
+        assert total(outcomes, answer, "still true, verified") >= 3
 
 
 @pytest.mark.slow
 def test_hundreds_were_wrong_and_all_were_rejected() -> None:
-    outcomes = sum((tally(name, 30) for name in KNOBS), Counter())
-    print(dict(outcomes))
-    assert sum(n for (_, outcome), n in outcomes.items() if outcome == "false, rejected") >= 1000
-    assert sum(n for (_, outcome), n in outcomes.items() if outcome == "still true, verified") >= 50
+    outcomes = sum((outcomes_of(name, 30) for name in KNOBS), Counter())
+    assert total(outcomes, "false, rejected") >= 1000
+    assert total(outcomes, "still true, verified") >= 50

@@ -186,6 +186,8 @@ def test_deep_networks_keep_their_float32_guard() -> None:
         ({"channels": 6}, "power of two, or mixing to rows"),
         ({"channels": 2, "colours": 3}, "raise channels"),
         ({"depth": 64, "channels": 64, "size": 32}, "lower depth, channels or size"),
+        ({"depth": 64, "channels": 64, "size": 8}, "lower depth, channels or size"),
+        ({"size": 2, "stride": 4}, "lower stride"),
     ],
 )
 def test_refusals_name_the_knob_to_turn(changes: dict[str, Any], remedy: str) -> None:

@@ -162,5 +162,9 @@ def test_refusals_name_the_remedy() -> None:
         SoftmaxAttentionKnobs(alfa=1)  # type: ignore[call-arg]
     with pytest.raises(ValidationError, match="fewer"):
         SoftmaxAttentionKnobs(tokens=64, heads=8)
+    with pytest.raises(ValidationError, match="lower one of them"):
+        SoftmaxAttentionKnobs(tokens=64, value=64, classes=100)
+    with pytest.raises(CannotCertify, match="all scores are zero"):
+        make(SoftmaxAttentionKnobs(tokens=2, width=1, value=1, classes=2), 41)
     with pytest.raises(CannotCertify, match="lower epsilon or alpha"):
         make(SoftmaxAttentionKnobs(tokens=8, width=8, epsilon=0.1, alpha=30), 0)

@@ -26,10 +26,11 @@ from assay.proof.arithmetic import Rejected, Unsupported, Vector
 from assay.proof.ball_operators import MOST_ENTRIES, OPERATORS, Step
 from assay.proof.balls import BITS, Ball, Balls, ball, ceiling, from_vector, over_box, quotient
 from assay.proof.reader import Graph, Node
-from assay.proof.softmax_head import Head, read_heads
+from assay.proof.softmax_head import Head, HeadPattern
 from assay.proof.vnnlib import Inequality, Question
 
 _MOST_NODES = 500
+_MOST_HEADS = 16
 _MOST_WEIGHTS = 1 << 20
 _MOST_WORK = 1 << 27
 _MOST_WORK_IN_ALL = 1 << 33
@@ -77,12 +78,14 @@ class BallNetwork:
             raise Unsupported("the network has more nodes than the checker follows in balls")
         if all(node.output != self.graph.output for node in self.graph.nodes):
             raise Rejected("no node makes the network's output")
-        heads = {head.output: head for head in read_heads(self.graph)}
+        heads = HeadPattern.of(self.graph)
         steps: list[Operation | Head] = []
         needed = {self.graph.output}
         for node in reversed(self.graph.nodes):
             if node.output in needed:
-                steps.append(heads.get(node.output) or _operation(node, self.graph))
+                steps.append(heads.ending_in(node) or _operation(node, self.graph))
+                if sum(isinstance(step, Head) for step in steps) > _MOST_HEADS:
+                    raise Unsupported(f"the network has more than {_MOST_HEADS} attention heads")
                 needed.update(steps[-1].inputs)
         return steps[::-1]
 

@@ -197,6 +197,8 @@ _SIGMOID, _TANH = _rising(_sigmoid_of), _rising(lambda x: x.tanh())
 
 def _rows(balls: Balls) -> list[list[Ball]]:
     """The rows along the last axis."""
+    if not balls.shape:
+        raise Unsupported("a single number has no rows")
     length = balls.shape[-1]
     return [balls.entries[i : i + length] for i in range(0, len(balls.entries), length)]
 

@@ -17,6 +17,8 @@ from assay.proof.arithmetic import Rejected, Unsupported, Vector, column, entrie
 from assay.proof.convolution import MOST_WINDOWS, Convolution, read_convolution
 from assay.proof.reader import Graph, Node, Tensor
 
+_LONGEST_DENOMINATOR = 1 << 16
+
 
 @dataclass(frozen=True)
 class Affine:
@@ -102,6 +104,9 @@ class Chain:
 
 
 def relu(vector: Vector) -> Vector:
+    # weights of absurd sizes, one after another, must not keep the checker busy for hours
+    if vector.denominator.bit_length() > _LONGEST_DENOMINATOR:
+        raise Unsupported("the exact values of a layer are longer than the checker follows")
     return Vector(tuple(max(n, 0) for n in vector.numerators), vector.denominator)
 
 

@@ -21,7 +21,7 @@ from flint import fmpz_mat, fmpz_poly
 from assay.proof.arithmetic import Rejected, Unsupported, entries
 from assay.proof.residual import Block, ResidualNetwork
 
-_MOST_WORK, _MOST_BITS = 1 << 34, 256
+_MOST_WORK, _MOST_BITS = 1 << 31, 256
 
 
 @lru_cache(maxsize=1)

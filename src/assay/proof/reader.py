@@ -91,6 +91,8 @@ def _graph(model: ModelProto) -> Graph:
             integers[tensor.name] = _integers(tensor, place)
         else:
             constants[tensor.name] = _tensor(tensor, place)
+    if any(not i.name for i in graph.input):
+        raise Rejected("an input of the network has no name")
     known = {"", *constants, *integers}
     inputs = [i for i in graph.input if i.name not in known]
     if len(inputs) != 1 or len(graph.output) != 1 or len(graph.node) > _MOST_NODES:

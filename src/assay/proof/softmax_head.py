@@ -141,21 +141,24 @@ def softmax_gains(shares: list[Ball], gains: list[Ball]) -> list[Ball]:
     return [a * (g - mean) for a, g in zip(shares, apart, strict=True)]
 
 
-def read_heads(graph: Graph) -> tuple[Head, ...]:
-    """The heads of a graph: MatMul(Softmax(MatMul(x W_Q, Transpose(x W_K))), x W_V).
-
-    A constant matrix that the head is multiplied by belongs to another head that ends there.
-    """
-    pattern = _Pattern(graph, {node.output: node for node in graph.nodes})
-    names = [node.output for node in graph.nodes if node.operator == "MatMul"]
-    found = (pattern.head(name) or pattern.projected_head(name) for name in names)
-    return tuple(head for head in found if head is not None)
-
-
 @dataclass(frozen=True)
-class _Pattern:
+class HeadPattern:
+    """Heads of a graph: MatMul(Softmax(MatMul(x W_Q, Transpose(x W_K))), x W_V).
+
+    A constant matrix that a head is multiplied by belongs to another head that ends there.
+    """
+
     graph: Graph
     makers: dict[str, Node]
+
+    @classmethod
+    def of(cls, graph: Graph) -> HeadPattern:
+        return cls(graph, {node.output: node for node in graph.nodes})
+
+    def ending_in(self, node: Node) -> Head | None:
+        if node.operator != "MatMul":
+            return None
+        return self.head(node.output) or self.projected_head(node.output)
 
     def projected_head(self, output: str) -> Head | None:
         """A head times a constant matrix."""

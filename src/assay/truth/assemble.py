@@ -17,7 +17,7 @@ from flint import fmpz_mat
 from assay.errors import CannotCertify
 from assay.proof import reader
 from assay.proof import vnnlib as proof_vnnlib
-from assay.proof.arithmetic import Rejected, Vector
+from assay.proof.arithmetic import Rejected, Unsupported, Vector
 from assay.proof.claim import Proof
 from assay.proof.guard import check_float32
 from assay.proof.interval import Interval
@@ -78,7 +78,8 @@ def robust_instance(
     """
     if margin <= 0:
         raise CannotCertify(
-            f"{design.family}: the exact margin {float(margin):.3g} is not positive"
+            f"{design.family}: the exact margin {float(margin):.3g} is not positive; "
+            "raise gamma or try another seed"
         )
     stated = short_below(margin)
     guarded = survives(design, design.box, stated, design.tops)
@@ -94,7 +95,9 @@ def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
         raise CannotCertify(f"{design.family}: the witness lies outside the box")
     margin = design.violation.margin(_outputs(design, witness))
     if margin >= 0:
-        raise CannotCertify(f"{design.family}: the witness keeps a margin of {float(margin):.3g}")
+        raise CannotCertify(
+            f"{design.family}: the witness keeps a margin of {float(margin):.3g}; try another seed"
+        )
     stated = short_above(margin)
     guarded = survives(design, Box(tuple(witness), tuple(witness)), stated)
     text = tuple(vnnlib.decimal(value) for value in witness)
@@ -117,7 +120,7 @@ def survives(
         check_float32(
             design.structure, question, Interval.of(where.lower, where.upper), Proof(margin)
         )
-    except Rejected:
+    except (Rejected, Unsupported):
         return False
     return True
 

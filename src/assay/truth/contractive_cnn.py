@@ -45,6 +45,7 @@ from assay.truth.randomness import Integers, generator, signed
 
 FAMILY = "contractive_cnn"
 _MOST_PRODUCTS = 1 << 28
+_MOST_WORK = 1 << 32
 _PIXEL_BITS = 16
 _SAMPLES = 12
 _STRAY = 1 / 8
@@ -94,10 +95,16 @@ class ContractiveCnnKnobs(Knobs):
                 f"{self.colours} colours do not fit {self.channels} orthogonal channels; raise "
                 "channels, or set mixing to rows"
             )
-        products = self.depth * self.channels * self.channels * 9 * self.size * self.size
-        if products > _MOST_PRODUCTS:
+        if self.stride > max(self.size, 3):
             raise ValueError(
-                f"{products} products are more than {_MOST_PRODUCTS}; lower depth, channels or size"
+                f"stride {self.stride} is wider than an image of size {self.size}; lower stride"
+            )
+        products = self.depth * self.channels * self.channels * 9 * self.size * self.size
+        # exact numbers grow by as many bits with every layer
+        if products > _MOST_PRODUCTS or products * self.depth > _MOST_WORK:
+            raise ValueError(
+                f"{products} products on numbers that grow with depth {self.depth} would take "
+                "minutes to prove; lower depth, channels or size"
             )
         return self
 

@@ -120,7 +120,7 @@ def make(knobs: LinearAttentionKnobs, seed: int) -> list[Instance]:
         "margin_factor",
         rule=FAMILY,
         least_excesses=least_excesses,
-        remedy="lower epsilon or noise_scale, or use fewer tokens",
+        remedy="lower epsilon or noise_scale, raise gate_scale, or use fewer tokens",
         facts=_facts(attention, readout, Box.around(middle, epsilon), knobs),
     )
     return planted(plan)
@@ -138,7 +138,7 @@ def _facts(
     if rho < 1:
         raise CannotCertify(
             f"{FAMILY}: no key dominates every row on the whole box (ratio {float(rho):.3g}); "
-            "lower epsilon or noise_scale, or use fewer tokens"
+            "lower epsilon or noise_scale, raise gate_scale, or use fewer tokens"
         )
     return {
         "dominance": str(short_below(rho, longest=0)),

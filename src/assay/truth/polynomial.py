@@ -41,6 +41,7 @@ from assay.truth.range_tree import range_tree
 
 FAMILY = "polynomial"
 _MOST_LINES = 32
+_MOST_TREES = 1 << 14
 _FARTHEST_STEPS = 1 << 16
 _LIFTS = tuple(1 << k for k in range(5, 15))
 """What compensated draws add to weights, in steps of their grid; weights are about 2^12 steps."""
@@ -87,7 +88,15 @@ class PolynomialKnobs(Knobs):
     @model_validator(mode="after")
     def _has_a_box(self) -> PolynomialKnobs:
         if self.delta >= self.push:
-            raise ValueError(f"delta = {self.delta} leaves no box within push = {self.push}")
+            raise ValueError(
+                f"delta = {self.delta} leaves no box within push = {self.push}; lower delta or "
+                "raise push"
+            )
+        if self.draw == "plain" and self.points * self.leaves > _MOST_TREES:
+            raise ValueError(
+                f"{self.points} points with {self.leaves} leaves each would take minutes to try; "
+                "lower points or leaves"
+            )
         return self
 
 
@@ -123,9 +132,12 @@ def make(knobs: PolynomialKnobs, seed: int) -> list[Instance]:
             return [questions.robust(margin, arrays), questions.violated()]
     if candidate is None:
         raise CannotCertify(
-            f"polynomial: {_MOST_LINES} lines meet no boundary; raise hidden or try another seed"
+            f"polynomial: {_MOST_LINES} lines meet no boundary; raise inputs, "
+            "take an odd degree or try another seed"
         )
-    remedy = "raise delta or bias" + (", or draw compensated" if knobs.draw == "plain" else "")
+    remedy = "lower push, raise delta or bias" + (
+        ", or draw compensated" if knobs.draw == "plain" else ""
+    )
     raise CannotCertify(f"polynomial: no box of this seed is proved; {remedy}")
 
 

@@ -23,6 +23,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from assay.errors import CannotCertify
 from assay.proof.rules.softmax_attention import least_excesses
 from assay.question.graph import GraphBuilder
 from assay.truth.attention_bound import papers_margin, score_gap
@@ -35,6 +36,7 @@ from assay.truth.randomness import centre, generator, signed
 FAMILY = "softmax_attention"
 _LARGEST = 127
 _MOST_SCORES = 1 << 14
+_MOST_SUMS = 1 << 22
 Floats = NDArray[np.float32]
 
 
@@ -65,6 +67,12 @@ class SoftmaxAttentionKnobs(Knobs):
             raise ValueError(
                 f"{self.heads} heads on {self.tokens} tokens make more than {_MOST_SCORES} scores; "
                 "use fewer of either"
+            )
+        sums = self.classes * self.heads * self.tokens**2 * (self.width + self.value)
+        if sums > _MOST_SUMS:
+            raise ValueError(
+                f"{self.classes} classes on {self.tokens} tokens of width {self.width} and "
+                f"{self.value} values would take minutes to prove; lower one of them"
             )
         return self
 
@@ -168,6 +176,10 @@ def _head(draw: Generator, knobs: SoftmaxAttentionKnobs, middle: tuple[Fraction,
     query = 4 * key + signed(draw, _LARGEST, shape)
     numerators = np.array([int(v * 256) for v in middle]).reshape(knobs.tokens, knobs.width)
     scores = (numerators @ query) @ (numerators @ key).T
+    if not scores.any():
+        raise CannotCertify(
+            f"{FAMILY}: all scores are zero at the centre; raise width or try another seed"
+        )
     # keys are below 1; the queries take the rest of the scale, rounded to float32
     scale = as_written(knobs.alpha) / (int(np.abs(scores).max()) * power(-16 - 7))
     turned = [float(int(q) * scale) for q in query.ravel()]

@@ -1,0 +1,79 @@
+"""Networks that nobody means: the checker answers them with a sentence, and soon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+from small_claims import claimed, model, network, question
+
+ABOVE = "(assert (<= Y_0 0))"
+LAST = np.array([-1], np.int64)
+node = helper.make_node
+
+
+@pytest.mark.parametrize(
+    ("nodes", "constants", "shape"),
+    [
+        ([node("Softmax", ["x"], ["y"], axis=-1)], {}, ()),
+        ([node("ReduceSum", ["x", "last"], ["y"], keepdims=1)], {"last": LAST}, ()),
+        (
+            [
+                node("ReduceSum", ["two", "last"], ["d"], keepdims=1),
+                node("Mul", ["x", "d"], ["y"]),
+            ],
+            {"two": 2.0, "last": LAST},
+            (1,),
+        ),
+    ],
+)
+def test_rows_of_a_single_number(
+    nodes: list[onnx.NodeProto], constants: dict[str, Any], shape: tuple[int, ...]
+) -> None:
+    claim = claimed(
+        model(nodes, constants, shape, shape),
+        question([(0, 1)], outputs=1, condition=ABOVE),
+        kind="softmax_attention",
+    )
+    assert claim.verdict().status == "unsupported"
+
+
+def test_numbers_that_grow_without_end() -> None:
+    deep = [([[1e38 if i % 2 else 1e-38]], [1e-45]) for i in range(600)]
+    asked = question([(0, 1)], outputs=1, condition=ABOVE)
+    for witness in (None, ["0"]):
+        claim = claimed(network(deep), asked, kind="contractive_cnn", margin="0", witness=witness)
+        assert claim.verdict().status == "unsupported"
+
+
+def test_heads_beyond_number() -> None:
+    """Each is small; a network of them would have the checker multiply for minutes."""
+    nodes, name = [], "x"
+    for i in range(20):
+        q, k, v, t, s, a, h = (f"{letter}{i}" for letter in "qkvtsah")
+        nodes += [
+            node("MatMul", [name, "W"], [q]),
+            node("MatMul", [name, "W"], [k]),
+            node("MatMul", [name, "W"], [v]),
+            node("Transpose", [k], [t], perm=[0, 2, 1]),
+            node("MatMul", [q, t], [s]),
+            node("Softmax", [s], [a], axis=-1),
+            node("MatMul", [a, v], [h]),
+        ]
+        name = h
+    nodes.append(node("Relu", [name], ["y"]))
+    heads = model(nodes, {"W": [[0.5]]}, (1, 2, 1), (1, 2, 1))
+    asked = question([(0, 1)] * 2, outputs=2)
+    verdict = claimed(heads, asked, kind="softmax_attention").verdict()
+    assert verdict.status == "unsupported"
+    assert "attention heads" in verdict.reason
+
+
+def test_an_input_without_a_name() -> None:
+    proto = network([([[1]], [0]), ([[1]], [1])])
+    proto.graph.input.append(helper.make_tensor_value_info("", onnx.TensorProto.FLOAT, (1, 1)))
+    verdict = claimed(proto, question([(0, 1)], outputs=1, condition=ABOVE)).verdict()
+    assert verdict.status == "rejected"
