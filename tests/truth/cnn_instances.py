@@ -33,6 +33,11 @@ class WrittenCnn:
         self.network = load(instance.onnx, instance.name)
         self._function = ExactFunction(self.network)
 
+    def differs_by_one_output_bias(self, other: WrittenCnn) -> bool:
+        fixed, theirs = ((*net.weights, *net.biases[:-1]) for net in (self, other))
+        same = all(np.array_equal(a, b) for a, b in zip(fixed, theirs, strict=True))
+        return same and int((self.biases[-1] != other.biases[-1]).sum()) == 1
+
     def margin(self, point: Sequence[Fraction]) -> Fraction:
         return self.case.violation.margin(self._function(point))
 
