@@ -77,6 +77,20 @@ def total(outcomes: Outcomes, *wanted: str) -> int:
     return sum(n for key, n in outcomes.items() if set(wanted) <= set(key))
 
 
+def assert_none_is_empty(outcomes: Outcomes, *, broken: int, false: int, harmless: int) -> None:
+    """Of both answers, proofs failed, truths changed, and some harmless mutants passed."""
+    for answer in ("robust", "violated"):
+        assert total(outcomes, answer, "broken, rejected") >= broken
+        assert total(outcomes, answer, "false, rejected") >= false
+        assert total(outcomes, answer, "still true, verified") >= harmless
+
+
+def assert_each_spoils(outcomes: Outcomes, kinds: Iterable[str]) -> None:
+    for kind in kinds:
+        rejected = [total(outcomes, kind, f"{why}, rejected") for why in ("false", "still true")]
+        assert sum(rejected) > 0, f"{kind} spoiled nothing"
+
+
 def spoiled_again(
     claim: Claimed,
     kinds: Iterable[str],

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from small_claims import CONCAVE, SQUARE, Layers, claimed, network, outputs, question
 
 from assay.proof.chain import read_chain
+from assay.proof.claim import Proof
 from assay.proof.guard import output_errors
 from assay.proof.interval import Interval
 from assay.proof.reader import read
@@ -60,7 +61,7 @@ def test_no_float32_evaluation_strays_further(data: st.DataObject) -> None:
     pairs = [sorted((F(a), F(b))) for a, b in zip(point, others, strict=True)]
     chain = read_chain(read(network(layers).SerializeToString()))
     box = Interval.of([low for low, _ in pairs], [high for _, high in pairs])
-    bounds = [F(e, UNIT) for e in output_errors(chain, box, {})]
+    bounds = [F(e, UNIT) for e in output_errors(chain, box, Proof(Fraction(0)))]
     found = float32_outputs(layers, point, data.draw(st.integers(0, 1000)))
     right = outputs(layers, [F(v) for v in point])
     errors = [abs(F(a) - b) for a, b in zip(found, right, strict=True)]
@@ -150,6 +151,6 @@ def test_a_unit_that_stays_shut_carries_no_error() -> None:
         read(network([([[1024]], [-2048]), ([[1], [0]], [0, 0])]).SerializeToString())
     )
     box = Interval.of([F(0)], [F(1)])
-    shut = output_errors(chain, box, {})
-    opened = output_errors(chain, Interval.of([F(0)], [F(3)]), {})
+    shut = output_errors(chain, box, Proof(Fraction(0)))
+    opened = output_errors(chain, Interval.of([F(0)], [F(3)]), Proof(Fraction(0)))
     assert shut[0] == shut[1] < UNIT >> 120 < opened[0]

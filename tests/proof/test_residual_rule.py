@@ -16,6 +16,7 @@ from onnx import NodeProto, helper
 from small_claims import claimed, model, question
 
 from assay.proof.arithmetic import Rejected, Unsupported, Vector
+from assay.proof.claim import Proof
 from assay.proof.guard import output_errors
 from assay.proof.interval import Interval
 from assay.proof.network import read_network
@@ -228,7 +229,7 @@ def test_no_float32_evaluation_strays_further(data: bytes, numbers: list[int], s
         for side in (min, max)
     )
     box = Interval.of([F(v) for v in low], [F(v) for v in high])
-    bounds = [F(e, UNIT) for e in output_errors(network, box, {})]
+    bounds = [F(e, UNIT) for e in output_errors(network, box, Proof(Fraction(0)))]
     draw = np.random.default_rng(seed)
     point = np.clip(
         np.array(low) + draw.random(features) * (np.array(high) - low), low, high

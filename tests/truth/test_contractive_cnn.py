@@ -18,6 +18,7 @@ from assay.bounds.linear import linear_margin_bounds
 from assay.proof import reader
 from assay.proof.chain import read_chain
 from assay.proof.checker import check
+from assay.proof.claim import Proof
 from assay.proof.guard import output_errors
 from assay.proof.interval import Interval
 from assay.question.convolution import ConvLayer
@@ -158,7 +159,7 @@ def test_float32_errors_stay_below_what_both_implementations_allow() -> None:
     plain = output_error(layers, box)
     followed = output_error(layers, box, None, squared_norms(robust.onnx))
     chain = read_chain(reader.read(robust.onnx))
-    exact_bounds = output_errors(chain, Interval.of(box.lower, box.upper), {})
+    exact_bounds = output_errors(chain, Interval.of(box.lower, box.upper), Proof(Fraction(0)))
     checked = [Fraction(e, 1 << 180) for e in exact_bounds]
     assert sum(followed) < sum(plain) / 2
     assert all(a <= b for a, b in zip(checked, followed, strict=True))

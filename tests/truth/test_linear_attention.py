@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from attention_attack import lowest_margin
-from ball_conformance import agree_in_balls, agree_in_floats, margin_bounds
+from attention_attack import assert_proved_and_unbroken, centre
+from ball_conformance import margin_bounds
 from onnx import numpy_helper
 from pydantic import ValidationError
 
@@ -36,11 +36,6 @@ def case_of(instance: Instance) -> Any:
     return case
 
 
-def centre(instance: Instance) -> list[Fraction]:
-    box = case_of(instance).box
-    return [(a + b) / 2 for a, b in zip(box.lower, box.upper, strict=True)]
-
-
 def weights_at(instance: Instance, point: np.ndarray, *, squared: bool) -> np.ndarray:
     """Eq. 5 in the plainest way; constants lie in the order in which the nodes were added."""
     stored = onnx.ModelProto.FromString(instance.onnx).graph.initializer
@@ -56,14 +51,7 @@ def weights_at(instance: Instance, point: np.ndarray, *, squared: bool) -> np.nd
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_checker_verifies_and_attacks_fail(setting: str, seed: int) -> None:
     robust, violated = make(LinearAttentionKnobs(**SETTINGS[setting]), seed)
-    for instance in (robust, violated):
-        verdict = check(instance.onnx, instance.vnnlib, instance.truth.to_json().encode(), None)
-        assert (verdict.status, verdict.answer) == ("verified", instance.name), verdict.reason
-        assert verdict.margin == instance.truth.margin
-        agree_in_balls(instance, [centre(instance)])
-        agree_in_floats(instance, [centre(instance)])
-    assert lowest_margin(robust, seed) >= robust.truth.margin > 0
-    assert margin_bounds(violated, centre(violated))[0] > 0
+    assert_proved_and_unbroken(robust, violated, seed)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -10,8 +10,8 @@ import onnx
 import pytest
 import torch
 from attacks import attacked, snapped
-from attention_attack import lowest_margin
-from ball_conformance import agree_in_balls, agree_in_floats, margin_bounds
+from attention_attack import assert_proved_and_unbroken
+from ball_conformance import margin_bounds
 from numpy.typing import NDArray
 from onnx import numpy_helper
 from pydantic import ValidationError
@@ -51,11 +51,6 @@ def asked(instance: Instance) -> tuple[Network, Case]:
     return load(instance.onnx, instance.name), case
 
 
-def centre(instance: Instance) -> list[Fraction]:
-    box = asked(instance)[1].box
-    return [(a + b) / 2 for a, b in zip(box.lower, box.upper, strict=True)]
-
-
 def linear_bound(instance: Instance) -> float:
     network, case = asked(instance)
     rows = torch.zeros(len(case.violation.disjuncts), network.outputs, dtype=torch.float64)
@@ -69,14 +64,7 @@ def linear_bound(instance: Instance) -> float:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_checker_verifies_and_attacks_fail(setting: str, seed: int) -> None:
     robust, violated = make(SmoothPairsKnobs(**SETTINGS[setting]), seed)
-    for instance in (robust, violated):
-        verdict = check(instance.onnx, instance.vnnlib, instance.truth.to_json().encode(), None)
-        assert (verdict.status, verdict.answer) == ("verified", instance.name), verdict.reason
-        assert (verdict.margin, verdict.guard) == (instance.truth.margin, "real")
-        agree_in_balls(instance, [centre(instance)])
-        agree_in_floats(instance, [centre(instance)])
-    assert lowest_margin(robust, seed) >= robust.truth.margin > 0
-    assert margin_bounds(violated, centre(violated))[0] > 0
+    assert_proved_and_unbroken(robust, violated, seed)
 
 
 @pytest.mark.slow

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from attention_attack import lowest_margin
-from ball_conformance import agree_in_balls, agree_in_floats, checker_bounds, margin_bounds
+from attention_attack import assert_proved_and_unbroken, centre
+from ball_conformance import checker_bounds, margin_bounds
 from flint import arb_mat, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,11 +35,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def centre(instance: Instance) -> list[Fraction]:
-    (case,) = vnnlib.read(instance.vnnlib.decode(), "x").cases
-    return [(a + b) / 2 for a, b in zip(case.box.lower, case.box.upper, strict=True)]
-
-
 def constants(instance: Instance) -> list[onnx.TensorProto]:
     return list(onnx.ModelProto.FromString(instance.onnx).graph.initializer)
 
@@ -52,13 +47,7 @@ def fact(instance: Instance, name: str) -> Fraction:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_checker_verifies_and_attacks_fail(setting: str, seed: int) -> None:
     robust, violated = make(SoftmaxAttentionKnobs(**SETTINGS[setting]), seed)
-    for instance in (robust, violated):
-        verdict = check(instance.onnx, instance.vnnlib, instance.truth.to_json().encode(), None)
-        assert (verdict.status, verdict.answer) == ("verified", instance.name), verdict.reason
-        assert verdict.margin == instance.truth.margin
-        agree_in_balls(instance, [centre(instance)])
-        agree_in_floats(instance, [centre(instance)])
-    assert lowest_margin(robust, seed) >= robust.truth.margin > 0
+    assert_proved_and_unbroken(robust, violated, seed)
 
 
 @pytest.mark.parametrize("slack", [1.00001, 1.001, 1.05, 2.0, 5.0])

@@ -27,11 +27,12 @@ class Proof:
     """A lower bound of the margin over the box, and intervals proved on the way.
 
     `bounds` maps a layer to intervals of its pre-activations that are better than plain interval
-    arithmetic; the guard uses them.
+    arithmetic, `stretches` to bounds of the square of its l2 norm; the guard uses them.
     """
 
     margin: Fraction
     bounds: dict[int, Interval] = field(default_factory=dict)
+    stretches: dict[int, Fraction] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -40,19 +40,19 @@ def check_float32(network: Network, question: Question, box: Interval, proof: Pr
         # one output against zero, or two against each other: compared without another error
         if i.bound or len(i.coefficients) > 2 or any(abs(c) != 1 for _, c in i.coefficients):
             raise Rejected("the guard float32 does not hold: the property needs arithmetic itself")
-    errors = output_errors(network, box, proof.bounds)
+    errors = output_errors(network, box, proof)
     slack = max(sum(errors[index] for index, _ in i.coefficients) for i in inequalities)
     if abs(proof.margin) <= Fraction(slack, 1 << UNIT):
         raise Rejected("the guard float32 does not hold: rounding could change the answer")
 
 
-def output_errors(network: Network, box: Interval, known: dict[int, Interval]) -> list[int]:
+def output_errors(network: Network, box: Interval, proof: Proof) -> list[int]:
     """A bound of each output's float32 error over a box of float32 inputs."""
     if isinstance(network, PowerNetwork):
         return _power_errors(network, box)
     if isinstance(network, ResidualNetwork):
         return residual_errors(network, box)
-    return _chain_errors(network, box, known)
+    return _chain_errors(network, box, proof)
 
 
 def _power_errors(network: PowerNetwork, box: Interval) -> list[int]:
@@ -64,10 +64,11 @@ def _power_errors(network: PowerNetwork, box: Interval) -> list[int]:
     return [c + o for c, o in zip(carried, own, strict=True)]
 
 
-def _chain_errors(chain: Chain, box: Interval, known: dict[int, Interval]) -> list[int]:
+def _chain_errors(chain: Chain, box: Interval, proof: Proof) -> list[int]:
     size = magnitudes(box)
     error, length = [0] * len(size), 0
-    for layer, interval in zip(chain.layers, preactivations(chain, box, known), strict=True):
+    intervals = preactivations(chain, box, proof.bounds)
+    for index, (layer, interval) in enumerate(zip(chain.layers, intervals, strict=True)):
         carried, own = layer_error(layer, size, error)
         if layer is chain.last and any(isinstance(below, Convolution) for below in chain.below):
             norms = [l2_norm(row) for row in chain.last.rows]
@@ -76,7 +77,7 @@ def _chain_errors(chain: Chain, box: Interval, known: dict[int, Interval]) -> li
         error = [c + o for c, o in zip(carried, own, strict=True)]
         summed = l2_norm(error)
         if isinstance(layer, Convolution):
-            norm = root_above(squared_stretch(layer))
+            norm = root_above(proof.stretches.get(index) or squared_stretch(layer))
             length = -(-length * norm.numerator // norm.denominator) + l2_norm(own)
             error = [min(e, length) for e in error]
             summed = min(summed, length)

@@ -13,7 +13,7 @@ from assay.proof.chain import read_chain
 from assay.proof.operator_norms import squared_stretch
 from assay.question.convolution import ConvLayer
 from assay.truth.corner_search import Floats, Sloped, relu, rounded
-from assay.truth.dyadic import leading_exponent, power
+from assay.truth.dyadic import float32_over, leading_exponent
 from assay.truth.randomness import Integers
 
 
@@ -37,7 +37,7 @@ def convolution(
     stride: int = 1,
 ) -> ConvLayer:
     """Filters of odd size with enough padding to keep the image, before strides."""
-    kernel = (numerators * float(power(exponent))).astype(np.float32)
+    kernel = float32_over(numerators, exponent)
     offsets = np.array([float(b) for b in bias or [Fraction(0)] * len(kernel)], np.float32)
     top, left = kernel.shape[2] // 2, kernel.shape[3] // 2
     return ConvLayer(kernel, offsets, image, (stride, stride), (top, left, top, left))

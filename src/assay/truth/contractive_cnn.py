@@ -34,11 +34,11 @@ from assay.question.floaterror import Layer
 from assay.question.property import Violation
 from assay.question.region import Box
 from assay.truth.assemble import Design, mlp_outputs, robust_instance, violated_instance
-from assay.truth.cnn_design import convolution, forward, read_by, squared_norms
+from assay.truth.cnn_design import convolution, forward, read_by
 from assay.truth.constructor import Constructor, Knobs
 from assay.truth.contracting_filters import Filters, by_orthogonality, by_row_sums
 from assay.truth.corner_search import Floats, ends, lowest_corner, random_corner, relu
-from assay.truth.dyadic import as_written, power, radius
+from assay.truth.dyadic import as_written, float32_over, radius
 from assay.truth.instance import Instance
 from assay.truth.output_biases import Head, Rivalry, planted_biases
 from assay.truth.randomness import Integers, generator, signed
@@ -170,11 +170,11 @@ def _proved(flat: Design) -> Proved:
     """What the checker's rule proves when all classes have the bias zero."""
     question = question_reader.read(flat.question_bytes())
     graph = reader.read(flat.network_bytes())
-    bounds, intervals = excesses(Claim(question, graph, None))
+    bounds, intervals, stretches = excesses(Claim(question, graph, None))
     return Proved(
         tuple(bounds),
         {index: interval.upper.fractions() for index, interval in intervals.items()},
-        squared_norms(flat.network_bytes()),
+        stretches,
     )
 
 
@@ -248,7 +248,7 @@ def _readout(
         bits = (features - 1).bit_length() // 2 + 3
     if knobs.head == "centred":
         weights[np.arange(knobs.classes) != label] = 0
-    return (weights * float(power(-bits))).astype(np.float32)
+    return float32_over(weights, -bits)
 
 
 CONSTRUCTOR = Constructor(

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 CENTRE_BITS = 8
 """Centres are multiples of 2^-8 in [-1/2, 1/2]."""
 
@@ -22,6 +25,11 @@ _LARGEST = 128
 def power(exponent: int) -> Fraction:
     """2^exponent, also for negative exponents."""
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
+
+
+def float32_over(integers: NDArray[np.int64], exponent: int) -> NDArray[np.float32]:
+    """The integers times 2^exponent; exact as long as they have at most 24 bits."""
+    return (integers * float(power(exponent))).astype(np.float32)
 
 
 def as_written(value: float) -> Fraction:

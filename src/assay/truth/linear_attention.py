@@ -34,7 +34,7 @@ from assay.proof.rules.linear_attention import least_excesses, weight_ends
 from assay.question.graph import GraphBuilder
 from assay.question.region import Box
 from assay.truth.constructor import Constructor, Knobs
-from assay.truth.dyadic import CENTRE_BITS, as_written, power, radius, short_below
+from assay.truth.dyadic import CENTRE_BITS, as_written, float32_over, power, radius, short_below
 from assay.truth.instance import Instance
 from assay.truth.planted_head import Plan, planted
 from assay.truth.randomness import Integers, generator, signed
@@ -105,7 +105,7 @@ def make(knobs: LinearAttentionKnobs, seed: int) -> list[Instance]:
     middle = tuple(Fraction(int(v), 1 << CENTRE_BITS) for v in tokens.ravel())
     label = int(draw.integers(knobs.classes))
     attention = _attention(draw, knobs, tokens, epsilon)
-    readout = _scaled(signed(draw, _LARGEST, (knobs.classes, knobs.tokens * knobs.value)), -10)
+    readout = float32_over(signed(draw, _LARGEST, (knobs.classes, knobs.tokens * knobs.value)), -10)
     plan = Plan(
         FAMILY,
         knobs.model_dump(mode="json"),
@@ -206,7 +206,7 @@ def _attention(
         seated = np.empty_like(weight), np.empty_like(bias)
         seated[0][:, places], seated[1][places] = weight, bias
         maps.append(FeatureMap(*seated, offset, squared))
-    value = _scaled(signed(draw, _LARGEST, (knobs.width, knobs.value)), -7)
+    value = float32_over(signed(draw, _LARGEST, (knobs.width, knobs.value)), -7)
     return Attention(maps[0], maps[1], value)
 
 
@@ -232,10 +232,6 @@ def _directions(
         columns.append([float(int(v) * power(-CENTRE_BITS) * scale) for v in token])
         biases.append(float(-kink * scale))
     return np.array(columns).T.astype(np.float32), np.array(biases).astype(np.float32)
-
-
-def _scaled(integers: Integers, exponent: int) -> Floats:
-    return (integers * float(power(exponent))).astype(np.float32)
 
 
 CONSTRUCTOR = Constructor(

@@ -28,7 +28,7 @@ from assay.proof.rules.softmax_attention import least_excesses
 from assay.question.graph import GraphBuilder
 from assay.truth.attention_bound import papers_margin, score_gap
 from assay.truth.constructor import Constructor, Knobs
-from assay.truth.dyadic import as_written, power, radius
+from assay.truth.dyadic import as_written, float32_over, power, radius
 from assay.truth.instance import Instance
 from assay.truth.planted_head import Plan, planted
 from assay.truth.randomness import centre, generator, signed
@@ -132,7 +132,7 @@ def make(knobs: SoftmaxAttentionKnobs, seed: int) -> list[Instance]:
     epsilon = radius(knobs.epsilon)
     block = _block(draw, knobs, middle)
     size = knobs.value if knobs.block == "attention" else knobs.width
-    readout = _scaled(signed(draw, _LARGEST, (knobs.classes, knobs.tokens * size)), -10)
+    readout = float32_over(signed(draw, _LARGEST, (knobs.classes, knobs.tokens * size)), -10)
     facts: dict[str, str] = {}
     if knobs.block == "attention" and knobs.heads == 1:
         head, tokens = block.heads[0], (knobs.tokens, knobs.width)
@@ -164,9 +164,9 @@ def _block(draw: Generator, knobs: SoftmaxAttentionKnobs, middle: tuple[Fraction
     heads = tuple(_head(draw, knobs, middle) for _ in range(knobs.heads))
     if knobs.block == "attention":
         return Block(heads, None)
-    first = _scaled(signed(draw, _LARGEST, (knobs.width, knobs.hidden)), -8)
-    second = _scaled(signed(draw, _LARGEST, (knobs.hidden, knobs.width)), -9)
-    bias = _scaled(signed(draw, _LARGEST, (knobs.hidden,)), -9)
+    first = float32_over(signed(draw, _LARGEST, (knobs.width, knobs.hidden)), -8)
+    second = float32_over(signed(draw, _LARGEST, (knobs.hidden, knobs.width)), -9)
+    bias = float32_over(signed(draw, _LARGEST, (knobs.hidden,)), -9)
     return Block(heads, FeedForward(first, bias, second))
 
 
@@ -183,16 +183,14 @@ def _head(draw: Generator, knobs: SoftmaxAttentionKnobs, middle: tuple[Fraction,
     # keys are below 1; the queries take the rest of the scale, rounded to float32
     scale = as_written(knobs.alpha) / (int(np.abs(scores).max()) * power(-16 - 7))
     turned = [float(int(q) * scale) for q in query.ravel()]
-    value = _scaled(signed(draw, _LARGEST, (knobs.width, knobs.value)), -7)
+    value = float32_over(signed(draw, _LARGEST, (knobs.width, knobs.value)), -7)
     output = None
     if knobs.heads > 1 or knobs.block == "transformer":
         size = knobs.value if knobs.block == "attention" else knobs.width
-        output = _scaled(signed(draw, _LARGEST, (knobs.value, size)), -8)
-    return Head(np.array(turned).reshape(shape).astype(np.float32), _scaled(key, -7), value, output)
-
-
-def _scaled(integers: NDArray[np.int64], exponent: int) -> Floats:
-    return (integers * float(power(exponent))).astype(np.float32)
+        output = float32_over(signed(draw, _LARGEST, (knobs.value, size)), -8)
+    return Head(
+        np.array(turned).reshape(shape).astype(np.float32), float32_over(key, -7), value, output
+    )
 
 
 CONSTRUCTOR = Constructor(

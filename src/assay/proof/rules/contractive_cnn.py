@@ -23,18 +23,22 @@ from assay.proof.operator_norms import row_sum, squared_stretch
 
 
 def prove(claim: Claim) -> Proof:
-    bounds, intervals = excesses(claim)
-    return Proof(min(bounds), intervals)
+    bounds, intervals, stretches = excesses(claim)
+    return Proof(min(bounds), intervals, stretches)
 
 
-def excesses(claim: Claim) -> tuple[list[Fraction], dict[int, Interval]]:
-    """Lower bounds, over the box, of the excess of each disjunct, and intervals of all units."""
+def excesses(claim: Claim) -> tuple[list[Fraction], dict[int, Interval], dict[int, Fraction]]:
+    """Lower bounds, over the box, of the excess of each disjunct, and what is known by layer.
+
+    That is intervals of all units, and a bound of the square of the l2 norm.
+    """
     point, radii = claim.box.middle, claim.box.radii.fractions()
     farthest, squares = max(radii), sum((r * r for r in radii), start=Fraction(0))
-    intervals = {}
+    intervals, stretches = {}, {}
     for index, layer in enumerate(claim.chain.below):
         point = layer.at(point)
-        farthest, squares = farthest * row_sum(layer), squares * squared_stretch(layer)
+        stretches[index] = squared_stretch(layer)
+        farthest, squares = farthest * row_sum(layer), squares * stretches[index]
         intervals[index] = _around(point, min(farthest, root_above(squares)))
         point = relu(point)
     bounds = []
@@ -43,7 +47,7 @@ def excesses(claim: Claim) -> tuple[list[Fraction], dict[int, Interval]]:
         in_maximum = farthest * Fraction(sum(map(abs, row)), scale)
         in_squares = root_above(squares * Fraction(sum(w * w for w in row), scale * scale))
         bounds.append(objective.at(point) - min(in_maximum, in_squares))
-    return bounds, intervals
+    return bounds, intervals, stretches
 
 
 def _around(point: Vector, reach: Fraction) -> Interval:
