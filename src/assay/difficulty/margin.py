@@ -78,11 +78,12 @@ class MarginFunction:
         if len(self.excesses) == 1:
             return _margin(self.excesses[0], outputs)
         which = self.violation[cases]
-        found = outputs.new_zeros(len(points))
-        for number in which.unique().tolist():
-            rows = (which == number).nonzero().flatten()
-            found = found.index_put((rows,), _margin(self.excesses[number], outputs[rows]))
-        return found
+        rows = [(which == number).nonzero().flatten() for number in range(len(self.excesses))]
+        parts = [
+            _margin(excesses, outputs[mine])
+            for excesses, mine in zip(self.excesses, rows, strict=True)
+        ]
+        return torch.cat(parts)[torch.cat(rows).argsort()]
 
     def _batches(self, points: Tensor) -> Iterator[slice]:
         for start in range(0, len(points), self._at_once):
