@@ -27,6 +27,8 @@ _FIRST_RADIUS, _LARGEST_RADIUS, _LAST_RADIUS = 0.1, 0.5, 1e-9
 """Of the trust region, in widths of the box."""
 _ENOUGH = 0.1
 """A step that gains this share of what the tangents promise keeps the region's size."""
+_NEGLIGIBLE = 1e-8
+"""Tangents that promise less than this share of the margin are as good as none."""
 _SWEEPS = 12
 _MOST_MOVES = 512
 """Single moves tried in a sweep, those along the steepest inputs."""
@@ -71,9 +73,8 @@ class _Bundle:
             self._keep_near(reach)
             self._add(self.point + share.to(reach.device) * reach)
             found = self._lowest_of_tangents(reach)
-            if found is None:
-                radius /= 2
-                continue
+            if found is None or self.margin - found[1] <= _NEGLIGIBLE * abs(self.margin):
+                break
             place, promised = found
             self._add(place.unsqueeze(0))
             before, first = self.margin, int(self.values.argmin())

@@ -24,6 +24,7 @@ from assay.question.operators.torch_elementwise import clip_bound
 
 SlopeRule = Callable[[Call[Interval]], Tensor]
 Function = Callable[[Tensor], Tensor]
+_HAIR = 2.0**-40
 _NORMAL_PEAK = 1 / math.sqrt(2 * math.pi)
 _ERF_SLOPE = 2 / math.sqrt(math.pi)
 _FLAT = 40.0
@@ -44,7 +45,9 @@ def width(x: Interval) -> Tensor:
 
 
 def crosses_zero(x: Interval) -> Tensor:
-    return (x.low < 0) & (x.high > 0)
+    """Whether zero lies inside, by more than outward rounding may have added to the interval."""
+    hair = torch.nan_to_num((x.high - x.low) * _HAIR, posinf=0.0)
+    return (x.low < -hair) & (x.high > hair)
 
 
 def over(slope: Function, x: Interval, turns: Sequence[float] = ()) -> Tensor:
