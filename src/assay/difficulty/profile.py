@@ -103,7 +103,7 @@ def profile(
     is looked into with exact arithmetic, and raises WrongLabel if the label is wrong.
     """
     clock = _Clock()
-    function = MarginFunction(network, specification.cases, _device(settings.device))
+    function = MarginFunction(network, specification.cases, chosen_device(settings.device))
     if not bool(function.free.any()):
         raise BadInput(
             f"{network.place}: every box of the question is a single point, so there is nothing "
@@ -152,7 +152,8 @@ def profile(
     )
 
 
-def _device(name: str) -> torch.device:
+def chosen_device(name: str) -> torch.device:
+    """Where to run; a GPU that is not there is refused."""
     if name == "cuda" and not torch.cuda.is_available():
         raise BadInput("--device cuda: torch sees no GPU here; give cpu, or install a CUDA build")
     return torch.device(name)
