@@ -65,7 +65,7 @@ def assert_samples_within(network: Network, lower: Tensor, upper: Tensor, count:
             width = (ends[1] - ends[0]).reshape(boxes, -1, *value.shape[1:]).amax(1)
             slack = 2 * width + 2.0**-46 * reached
             where = f"{kind} of {name} in {network.place}"
-            assert torch.isfinite(slack).all(), where
+            assert all(torch.isfinite(t).all() for t in (low, high, slack)), where
             assert (value >= low - slack).all(), where
             assert (most[name] <= high + slack).all(), where
 
