@@ -117,7 +117,11 @@ def _cause(
             f"p is from {tried}",
         )
     rule, p = single, p_single
-    if pair and p_pair <= LEVEL and (p_single > LEVEL or _adds(search, single, pair, len(shuffled), rng)):
+    if (
+        pair
+        and p_pair <= LEVEL
+        and (p_single > LEVEL or _adds(search, single, pair, len(shuffled), rng))
+    ):
         rule, p = pair, p_pair
     alike = _alike(rule, values)
     return Diagnosis(
@@ -173,7 +177,7 @@ def _is_hard(clause: Clause) -> bool:
 
 def _alike(rule: Rule, values: Mapping[str, Values]) -> list[tuple[str, str, float]]:
     """The components that go with one of the rule, so that either could be the cause."""
-    found = []
+    found: list[tuple[str, str, float]] = []
     for clause in rule.clauses:
         for other in NAMES:
             twice = any(other == a and clause.component == b for a, b, _ in found)

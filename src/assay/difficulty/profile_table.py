@@ -60,9 +60,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                     raise BadInput(f"{path}:{reader.line_num}: {found}; {_AGAIN}")
                 yield reader.line_num, dict(zip(header, cells, strict=True))
     except FileNotFoundError:
-        raise BadInput(
-            f"{path}: there is none; run `assay profile {path.parent}` first"
-        ) from None
+        raise BadInput(f"{path}: there is none; run `assay profile {path.parent}` first") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); check the file") from None
     except (UnicodeDecodeError, csv.Error) as error:

@@ -22,7 +22,7 @@ from assay.difficulty.cuts import bins_of, quantile_cuts, round_between
 from assay.difficulty.ranks import Mask, Values
 
 _PARTS = 20
-_BATCH = 4_000_000
+_BATCH = 400_000
 _CLOSE = 1e-9
 
 
@@ -93,9 +93,12 @@ class RuleSearch:
             place = np.unravel_index(int(block.scores[0].argmax()), block.scores[0].shape)
             score = float(block.scores[0][place])
             if top is None or score > top[0] + _CLOSE:
-                top = score, tuple(
-                    Clause(name, above, self._grid.cuts[name][cut])
-                    for name, above, cut in zip(block.names, block.sides, place, strict=True)
+                top = (
+                    score,
+                    tuple(
+                        Clause(name, above, self._grid.cuts[name][cut])
+                        for name, above, cut in zip(block.names, block.sides, place, strict=True)
+                    ),
                 )
         return None if top is None else self._settled(top[1])
 
