@@ -23,11 +23,12 @@ from assay.judge.results import Result
 from assay.judge.run_folder import benchmark_sha256
 from assay.judge.scored_runs import open_runs, score_runs
 from assay.report.banner import banners
-from assay.report.charts import LogScale, cactus
+from assay.report.charts import cactus
 from assay.report.details import LOG_TAIL, details, margin_text
 from assay.report.material import gather
 from assay.report.page import write_charts, write_report
 from assay.report.png import png
+from assay.report.scales import LogScale
 from assay.suite.folder import BenchmarkFolder
 from assay.truth.instance import sha256
 from assay.truth.record import Answer, Guard, Truth
@@ -338,7 +339,7 @@ def test_a_chart_of_many_points_stays_small() -> None:
 
 @pytest.mark.parametrize("values", [[], [0.0], [1.0], [1.0, 1.0], [0.003, 86_400.0], [1e9]])
 def test_scales_hold_their_values(values: list[float]) -> None:
-    scale = LogScale.over(values)
+    scale = LogScale.over(values, 0.01, 1e7)
     assert scale.low < scale.high
     assert all(0 <= scale.share(value) <= 1 for value in values)
     assert all(0 <= share <= 1 for share, _ in scale.ticks())
