@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 import tracemalloc
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from page_reader import CHROMIUM, EVIL, Page, in_browser
 
 from assay.errors import BadInput
 from assay.judge.results import Result
@@ -34,10 +32,6 @@ from assay.truth.instance import sha256
 from assay.truth.record import Answer, Guard, Truth
 
 ONNX, VNNLIB = b"not a network", b"(declare-const X_0 Real)\n(assert (<= X_0 1))\n"
-EVIL = (
-    "</script><script>document.title='OWNED'</script><img src=x onerror=\"document.title='OWNED'\">"
-)
-CHROMIUM = shutil.which("chromium")
 
 
 def truth(answer: Answer, guard: Guard = "float32", family: str = "meap") -> Truth:
@@ -92,38 +86,6 @@ def run(path: Path, bench: Path, results: Iterable[Result], log: str = "") -> Pa
     record = plan | {"memory_mb": 2048.0, "verifiers": verifiers}
     (path / "run.json").write_text(json.dumps(record))
     return path
-
-
-class Page(HTMLParser):
-    """The elements and texts of a page, as a browser would tell them apart."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.script: list[str] = []
-        self.text = ""
-        self._inside = ""
-        self.feed(path.read_text(encoding="utf-8"))
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        self._inside = tag
-        if tag == "script":
-            self.script.append("")
-
-    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
-        self._inside = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._inside == "script":
-            self.script[-1] += data
-        elif self._inside != "style":
-            self.text += data
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.script[0])
 
 
 @pytest.fixture
@@ -243,14 +205,8 @@ def test_hostile_names_and_logs_stay_text(hostile: Path, tmp_path: Path) -> None
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_a_browser_shows_the_tasks_and_runs_nothing_else(hostile: Path, tmp_path: Path) -> None:
-    assert CHROMIUM
     report = write_report([hostile], None, tmp_path / "r.html")
-    flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-sync --dump-dom"
-    quiet = "--disable-background-networking --disable-component-update --disable-quic"
-    command = [CHROMIUM, *flags.split(), *quiet.split(), f"--user-data-dir={tmp_path / 'profile'}"]
-    shown = subprocess.run(
-        [*command, report.path.as_uri()], capture_output=True, text=True, timeout=120, check=True
-    ).stdout
+    shown = in_browser(report.path, tmp_path / "profile")
     assert "<title>Assay report: bench</title>" in shown
     assert len(re.findall('<tr class="row"', shown)) == 3
     assert '<span class="chip o-unsound"' in shown

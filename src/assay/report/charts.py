@@ -11,7 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from assay.judge.outcome import SOLVED
 from assay.judge.score_table import VIRTUAL_BEST, Group
-from assay.report.drawing import PALETTE, Frame, axes, picture, polyline, printable
+from assay.report.drawing import (
+    PALETTE,
+    Frame,
+    axes,
+    picture,
+    polyline,
+    printable,
+    shortened,
+    tool_color,
+)
 from assay.report.material import Material
 from assay.report.scales import LogScale, nice_step
 
@@ -108,10 +117,9 @@ def _seconds_scale(values: Iterable[float]) -> LogScale:
 
 
 def _line(number: int, page: bool) -> str:
-    color = f"var(--tool-{number % len(PALETTE)})" if page else PALETTE[number % len(PALETTE)]
     dash = _DASHES[number // len(PALETTE) % len(_DASHES)]
     dashed = f' stroke-dasharray="{dash}"' if dash else ""
-    return f'class="curve" style="stroke:{color}"{dashed}'
+    return f'class="curve" style="stroke:{tool_color(number, page)}"{dashed}'
 
 
 def _end_labels(
@@ -134,11 +142,9 @@ def _end_labels(
         if name == VIRTUAL_BEST:
             look = 'class="name-best"'
         else:
-            number = names.index(name) % len(PALETTE)
-            color = f"var(--tool-{number})" if page else PALETTE[number]
+            color = tool_color(names.index(name), page)
             look = f'style="fill:{color};font-weight:600"'
-        label = name if len(name) <= 14 else name[:13] + "…"
-        text = printable(f"{label} {len(times[name]):,}")
+        text = printable(f"{shortened(name, 14)} {len(times[name]):,}")
         at = f'x="{frame.x(1) + 8:.1f}" y="{y - overflow + 4:.1f}"'
         texts.append(f"<text {look} {at}><title>{printable(name)}</title>{text}</text>")
     return texts

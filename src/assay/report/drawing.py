@@ -86,9 +86,34 @@ def printable(text: str) -> str:
     return escape("".join(c if c.isprintable() else "\ufffd" for c in text))
 
 
-def picture(width: float, height: float, title: str, parts: Sequence[str], page: bool) -> str:
-    own = "" if page else f'{SVG_MARK}{_STYLE}<rect width="100%" height="100%" fill="#fff"/>'
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def tool_color(number: int, page: bool) -> str:
+    """The colour of a tool by its place among all: from the style sheet on a page."""
+    number %= len(PALETTE)
+    return f"var(--tool-{number})" if page else PALETTE[number]
+
+
+def picture(
+    width: float,
+    height: float,
+    title: str,
+    parts: Sequence[str],
+    page: bool,
+    style: str = "",
+    own_size: bool = False,
+) -> str:
+    """The SVG document; `style` adds rules for what an exported file draws beyond the usual.
+
+    On a page it fills the place it is put in, unless it keeps its own size.
+    """
+    rules = _STYLE.replace("</style>", f"{style}</style>")
+    own = "" if page else f'{SVG_MARK}{rules}<rect width="100%" height="100%" fill="#fff"/>'
     size = "" if page else f' width="{width:g}" height="{height:g}"'
+    if page and own_size:
+        size = f' style="width:{width:g}px"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"{size} '
         f'role="img" aria-label="{printable(title)}" class="chart">{own}{"".join(parts)}</svg>'

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from assay.difficulty.explanation import Explanation
 from assay.errors import BadInput
 from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row, Scores
 from assay.judge.vnncomp_score import Year
@@ -17,17 +18,19 @@ from assay.report.banner import banners, seconds, segments
 from assay.report.chart_files import refuse_foreign_charts, write_chart_files
 from assay.report.charts import cactus, paired_times, scatter, solved_times
 from assay.report.details import details
+from assay.report.difficulty_section import section
 from assay.report.embed import page_data, script_json
 from assay.report.material import Material, gather
 from assay.report.own_files import refuse_foreign, write_whole
+from assay.report.profile import PROFILE_FILE
 from assay.report.self_contained import render_page
 from assay.report.wording import GROUP_NOTE, GROUP_TITLE, OUTCOME_MEANING, WORST_FIRST
 
 EMBEDDED_CHARACTERS = 6_000_000
 """How much of commands, logs, witnesses and questions a page holds; the rest stays in the run."""
 _CHARTS = ("cactus", "scatter")
-_STYLES = ("report",)
-_SCRIPTS = ("page", "data", "table", "drawer", "scatter")
+_STYLES = ("report", "difficulty")
+_SCRIPTS = ("page", "data", "table", "drawer", "scatter", "difficulty")
 _MOST_FINDINGS = 12
 _MOST_SPLITS = 50
 _MOST_PAIRS = 100
@@ -75,7 +78,8 @@ def write_report(
     if charts:
         refuse_foreign_charts(charts, _CHARTS, with_png)
     material = gather(runs, benchmark, year, only)
-    html = render(material, target, checked or {}, made or datetime.now(UTC), embedded)
+    why = explained(material)
+    html = render(material, target, checked or {}, made or datetime.now(UTC), embedded, why)
     write_whole(target, html)
     drawn = _write_charts(material, charts, pair, with_png) if charts else ()
     return Report(target, tuple(drawn), len(material.tasks), material.scores)
@@ -115,8 +119,34 @@ def _write_charts(
     return write_chart_files(folder, drawn, with_png)
 
 
+def explained(material: Material) -> Explanation | str:
+    """Why tools time out, by the profile beside the benchmark; a sentence where it is of no use.
+
+    Empty where there is no profile. A report never fails for a file that only adds to it.
+    """
+    if not (material.folder.path / PROFILE_FILE).is_file():
+        return ""
+    from assay.report.explained_runs import explained_runs
+
+    try:
+        found = explained_runs(material.runs, material.folder.path)
+    except BadInput as error:
+        return str(error)
+    if not found.points:
+        return f"{PROFILE_FILE} has no row that can be used; run assay profile again"
+    # The order decides the colours: a tool has the same one all over the page.
+    known = {verifier.verifier: verifier for verifier in found.verifiers}
+    shown = tuple(known[name] for name in material.scores.verifiers if name in known)
+    return replace(found, verifiers=shown)
+
+
 def render(
-    material: Material, target: Path, checked: Mapping[str, str], made: datetime, embedded: int
+    material: Material,
+    target: Path,
+    checked: Mapping[str, str],
+    made: datetime,
+    embedded: int,
+    why: Explanation | str = "",
 ) -> str:
     data = page_data(material, details(material, embedded), checked, target)
     return render_page(
@@ -137,6 +167,8 @@ def render(
         meaning=OUTCOME_MEANING,
         virtual_best=VIRTUAL_BEST,
         data=Markup(script_json(data)),
+        why=section(why) if isinstance(why, Explanation) else None,
+        why_not=why if isinstance(why, str) else "",
     )
 
 

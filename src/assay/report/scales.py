@@ -61,9 +61,11 @@ class LinearScale:
     def share(self, value: float) -> float:
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
-    def ticks(self) -> Ticks:
+    def ticks(self, most: int = 10) -> Ticks:
+        """The round numbers at every step, fewer where they would be too many."""
         numbers = range(round(self.low / self.step), round(self.high / self.step) + 1)
-        return [(self.share(n * self.step), number_text(n * self.step)) for n in numbers]
+        every = math.ceil(len(numbers) / most)
+        return [(self.share(n * self.step), number_text(n * self.step)) for n in numbers[::every]]
 
 
 def nice_step(rough: float) -> float:
