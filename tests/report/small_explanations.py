@@ -61,7 +61,7 @@ def _point(number: int, count: int, family: str, prefix: str) -> Point:
 def _verifier(
     number: int, name: str, points: tuple[Point, ...], timeouts: bool
 ) -> VerifierExplanation:
-    draw = random.Random(name)
+    draw = random.Random(100 + number)
     outcomes, times = {}, {}
     for place, point in enumerate(points):
         hard = (place + 0.5) / len(points) + draw.uniform(-0.35, 0.35)

@@ -28,8 +28,8 @@ class LogScale:
         return cls(low, min(s for s in rounds if s >= max(found) and s > low))
 
     def share(self, value: float) -> float:
-        found = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
-        return min(1.0, found)
+        low, high = math.log(self.low), math.log(self.high)
+        return min(1.0, max(0.0, (math.log(max(value, self.low)) - low) / (high - low)))
 
     def ticks(self, most: int = 10) -> Ticks:
         """Powers of ten, fewer where they would be too many; 2 and 5 too where there is room."""
@@ -53,7 +53,7 @@ class LinearScale:
 
     @classmethod
     def over(cls, values: Iterable[float]) -> LinearScale:
-        found = list(values)
+        found = [min(max(value, -_LARGEST), _LARGEST) for value in values]
         low, high = min(0.0, *found, 0.0), max(0.0, *found, 0.0)
         step = nice_step((high - low) / 3 or 1.0)
         return cls(math.floor(low / step) * step, max(1, math.ceil(high / step)) * step, step)

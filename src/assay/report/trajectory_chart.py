@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from assay.difficulty.components import COMPONENTS, Component
@@ -16,45 +15,21 @@ from assay.difficulty.explanation import Point, Trajectory, VerifierExplanation
 from assay.report.banner import seconds
 from assay.report.component_axis import ComponentAxis, Place
 from assay.report.drawing import Frame, picture, printable, shortened
-from assay.report.scales import nice_step, number_text
+from assay.report.knob_axis import CHARACTER, KnobAxis, step_text
+from assay.report.scales import number_text
 
 OUTCOMES = {"solved": "solved", "timeout": "late", "left out": "left"}
+"""The outcomes of an explanation, and the class that colours each."""
 _LEFT, _RIGHT, _TOP = 210.0, 64.0, 30.0
-_USUAL_WIDTH, _WIDEST = 780.0, 6000.0
-_PANEL, _GAP, _STRIP = 66.0, 14.0, 17.0
-_CHARACTER = 6.8
+_PANEL, _GAP, _STRIP, _CELL = 66.0, 14.0, 17.0, 14.0
 _LONGEST_KNOBS = 160
+_EDGE_MARK: Mapping[Place, str] = {"above": "m0-3l3.5 6h-7z", "below": "m0 3l3.5-6h-7z"}
 _STYLE = """.panel{fill:none;stroke:#e3e3e3}.band{stroke:#bbb;stroke-dasharray:2 3}
 .trend{fill:none;stroke:#0072b2;stroke-opacity:.35}.mark{fill:#0072b2;stroke:#0072b2}
-.dots{fill:none;stroke:#0072b2;stroke-linecap:round}
+.dots{fill:none;stroke:#0072b2;stroke-linecap:round}.sheet{fill:#fff}
 .solved{fill:#7fc8ab}.late{fill:#a3285f}.left{fill:#f0f0f0;stroke:#bbb;stroke-width:.5}
 .name{font-weight:600;fill:#222}.dim{fill:#777}.hit{fill-opacity:0}.change{stroke:#eee}
 """
-
-
-@dataclass(frozen=True)
-class _Steps:
-    """The instances along the horizontal axis, each as wide as the next."""
-
-    trajectory: Trajectory
-    points: tuple[Point, ...]
-    steps: tuple[float | str, ...]
-
-    @property
-    def width(self) -> float:
-        """Of one instance: the usual space shared, but wide enough to be seen and pointed at."""
-        count = max(1, len(self.points))
-        return max(min(80.0, _USUAL_WIDTH / count), min(3.0, _WIDEST / count))
-
-    def left(self, number: float) -> float:
-        return _LEFT + number * self.width
-
-    def middle(self, number: int) -> float:
-        return self.left(number + 0.5)
-
-    @property
-    def right(self) -> float:
-        return self.left(len(self.points))
 
 
 def trajectory_chart(
@@ -64,33 +39,39 @@ def trajectory_chart(
     *,
     page: bool = False,
 ) -> str:
-    """Five panels, a strip a verifier, and the knob; `points` holds the profiles by instance."""
-    known = [
-        (points[name], trajectory.steps[number] if trajectory.knob is not None else number + 1)
-        for number, name in enumerate(trajectory.instances)
-        if name in points
+    """Five panels, a strip a verifier, and the knob; `points` holds the profiles by instance.
+
+    All labels at the left are one group on a sheet, so that a page can keep them in sight.
+    """
+    along = KnobAxis.along(trajectory, points, _LEFT)
+    strips = _TOP + len(COMPONENTS) * (_PANEL + _GAP)
+    bottom = strips + _STRIP * len(verifiers)
+    drawn, labels = [along.changes(_TOP, bottom)], []
+    for number, component in enumerate(COMPONENTS):
+        frame = Frame(_LEFT, _TOP + number * (_PANEL + _GAP), along.end - _LEFT, _PANEL)
+        values = [point.values.get(component.name, math.nan) for point in along.points]
+        axis = ComponentAxis.over(component, values)
+        drawn.append(_panel(axis, values, along, frame))
+        labels.append(_panel_labels(component, axis, frame))
+    for number, verifier in enumerate(verifiers):
+        top = strips + number * _STRIP
+        drawn.append(_strip(verifier, along, top))
+        labels.append(
+            f'<text x="{_LEFT - 10}" y="{top + _CELL - 3:g}" text-anchor="end"><title>'
+            f"{printable(verifier.verifier)}</title>"
+            f"{printable(shortened(verifier.verifier, 28))}</text>"
+        )
+    sheet = f'<rect class="sheet" x="0" y="0" width="{_LEFT - 1}" height="{bottom:g}"/>'
+    columns = [
+        f'<rect class="hit" x="{along.left(number):.1f}" y="{_TOP:g}" '
+        f'width="{along.step_width:.2f}" height="{bottom - _TOP:g}">'
+        f"<title>{_words(point, verifiers)}</title></rect>"
+        for number, point in enumerate(along.points)
     ]
-    steps = _Steps(trajectory, tuple(p for p, _ in known), tuple(s for _, s in known))
-    bottom = _TOP + len(COMPONENTS) * (_PANEL + _GAP) + _STRIP * len(verifiers)
-    parts = [_legend(), *_changes(steps, bottom)]
-    top = _TOP
-    for component in COMPONENTS:
-        frame = Frame(_LEFT, top, steps.right - _LEFT, _PANEL)
-        parts.append(_panel(component, steps, frame))
-        top += _PANEL + _GAP
-    for verifier in verifiers:
-        parts.append(_strip(verifier, steps, top))
-        top += _STRIP
-    parts += _ticks(steps, bottom)
-    parts += [
-        f'<rect class="hit" x="{steps.left(number):.1f}" y="{_TOP}" width="{steps.width:.2f}" '
-        f'height="{bottom - _TOP:g}"><title>{_words(steps, number, verifiers)}</title></rect>'
-        for number in range(len(steps.points))
-    ]
-    width = max(_LEFT + 300, steps.right) + _RIGHT
-    return picture(
-        width, bottom + 46, trajectory_title(trajectory), parts, page, _STYLE, own_size=True
-    )
+    group = f'<g class="labels">{sheet}{_legend()}{"".join(labels)}</g>'
+    parts = [*drawn, along.ticks(bottom), *columns, group]
+    title = trajectory_title(trajectory)
+    return picture(along.room + _RIGHT, bottom + 46, title, parts, page, _STYLE, own_size=True)
 
 
 def trajectory_title(trajectory: Trajectory) -> str:
@@ -98,46 +79,30 @@ def trajectory_title(trajectory: Trajectory) -> str:
     return f"{trajectory.family} {along}"
 
 
-def step_text(step: float | str) -> str:
-    """A knob's value as it was given: 0.99999 is not 1."""
-    return step if isinstance(step, str) else f"{step:.12g}"
-
-
-def _panel(component: Component, steps: _Steps, frame: Frame) -> str:
-    values = [point.values.get(component.name, math.nan) for point in steps.points]
-    axis = ComponentAxis.over(component, values)
+def _panel(axis: ComponentAxis, values: Sequence[float], along: KnobAxis, frame: Frame) -> str:
     right = f"{frame.x(1):.1f}"
-    parts = [_panel_label(component, frame)]
-    for share, label in axis.ticks():
-        y = frame.y(share)
-        parts.append(
-            f'<line class="grid" x1="{frame.left}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}"/>'
-            f'<text x="{frame.left - 7}" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
-        )
-    for share in axis.borders():
-        y = frame.y(share)
-        parts.append(f'<path class="band" d="M{frame.left} {y:.1f}H{right}"/>')
-    size = f'x="{frame.left}" y="{frame.top:g}" width="{frame.width:.1f}" height="{frame.height}"'
-    parts.append(f'<rect class="panel" {size}/>')
+    rules = "".join(f"M{frame.left} {frame.y(share):.1f}H{right}" for share, _ in axis.ticks())
+    borders = "".join(f"M{frame.left} {frame.y(share):.1f}H{right}" for share in axis.borders())
     spots = [
-        (steps.middle(n), frame.y(axis.share(v)), axis.place(v))
+        (along.middle(n), frame.y(axis.share(v)), axis.place(v))
         for n, v in enumerate(values)
         if not math.isnan(v)
     ]
-    inside = [(x, y) for x, y, place in spots if place == "inside"]
-    if steps.trajectory.knob is not None:
-        parts.append(f'<path class="trend" d="{_trend(spots)}"/>')
-    dots = "".join(f"M{x:.1f} {y:.1f}h.01" for x, y in inside)
-    thick = min(6.0, max(2.5, 0.7 * steps.width))
-    parts.append(f'<path class="dots" stroke-width="{thick:.1f}" d="{dots}"/>' if dots else "")
-    edge = {"above": "l3.5 6h-7z", "below": "l3.5-6h-7z"}
+    dots = "".join(f"M{x:.1f} {y:.1f}h.01" for x, y, place in spots if place == "inside")
     marks = "".join(
-        f"M{x:.1f} {y + (-3 if place == 'above' else 3):.1f}{edge[place]}"
-        for x, y, place in spots
-        if place != "inside"
+        f"M{x:.1f} {y:.1f}{_EDGE_MARK[place]}" for x, y, place in spots if place in _EDGE_MARK
     )
-    parts.append(f'<path class="mark" d="{marks}"/>' if marks else "")
-    return "".join(parts)
+    shapes = {
+        "grid": rules,
+        "band": borders,
+        "panel": f"M{frame.left} {frame.top:g}H{right}v{frame.height:g}H{frame.left}z",
+        "trend": _trend(spots) if along.knob is not None else "",
+        "mark": marks,
+    }
+    thick = min(6.0, max(2.5, 0.7 * along.step_width))
+    return "".join(f'<path class="{kind}" d="{d}"/>' for kind, d in shapes.items() if d) + (
+        f'<path class="dots" stroke-width="{thick:.1f}" d="{dots}"/>' if dots else ""
+    )
 
 
 def _trend(spots: Sequence[tuple[float, float, Place]]) -> str:
@@ -149,91 +114,46 @@ def _trend(spots: Sequence[tuple[float, float, Place]]) -> str:
     return "".join(parts)
 
 
-def _panel_label(component: Component, frame: Frame) -> str:
+def _panel_labels(component: Component, axis: ComponentAxis, frame: Frame) -> str:
     lines = [component.title, *(["small is hard"] if component.harder_when == "small" else [])]
     below = "".join(
         f'<text class="dim" x="10" y="{frame.top + 30 + 15 * n:g}">{printable(line)}</text>'
         for n, line in enumerate(lines)
     )
+    ticks = "".join(
+        f'<text x="{frame.left - 7}" y="{frame.y(share) + 4:.1f}" text-anchor="end">{text}</text>'
+        for share, text in axis.ticks()
+    )
     return (
         f"<g><title>{printable(component.meaning)}</title>"
-        f'<text class="name" x="10" y="{frame.top + 14:g}">{component.name}</text>{below}</g>'
+        f'<text class="name" x="10" y="{frame.top + 14:g}">{component.name}</text>'
+        f"{below}</g>{ticks}"
     )
 
 
-def _strip(verifier: VerifierExplanation, steps: _Steps, top: float) -> str:
-    found = [verifier.outcomes.get(point.instance, "left out") for point in steps.points]
-    gap = 1.0 if steps.width >= 5 else 0.0
-    tall = _STRIP - 3
+def _strip(verifier: VerifierExplanation, along: KnobAxis, top: float) -> str:
+    """A cell an instance, and at the end timeouts among those solved or timed out."""
+    found = [verifier.outcomes.get(point.instance, "left out") for point in along.points]
+    gap = 1.0 if along.step_width >= 5 else 0.0
     cells: dict[str, str] = {}
     number = 0
     for outcome, run in groupby(found):
         count = len(list(run))
         # Cells without a gap between them are one shape as long as nothing changes.
         for first, last in [(n, n + 1) for n in range(count)] if gap else [(0, count)]:
-            left, wide = steps.left(number + first), steps.width * (last - first) - gap
-            shape = f"M{left + gap / 2:.1f} {top:g}h{wide:.1f}v{tall:g}h-{wide:.1f}z"
+            left, wide = along.left(number + first), along.step_width * (last - first) - gap
+            shape = f"M{left + gap / 2:.1f} {top:g}h{wide:.1f}v{_CELL:g}h-{wide:.1f}z"
             cells[outcome] = cells.get(outcome, "") + shape
         number += count
     late, judged = found.count("timeout"), found.count("timeout") + found.count("solved")
-    y = top + tall - 3
-    return (
-        f'<text x="{_LEFT - 10}" y="{y:g}" text-anchor="end"><title>'
-        f"{printable(verifier.verifier)}</title>{printable(shortened(verifier.verifier, 28))}"
-        "</text>"
-        + "".join(f'<path class="{OUTCOMES[name]}" d="{path}"/>' for name, path in cells.items())
-        + f'<text class="dim" x="{steps.right + 8:.1f}" y="{y:g}"><title>'
+    return "".join(f'<path class="{OUTCOMES[name]}" d="{d}"/>' for name, d in cells.items()) + (
+        f'<text class="dim" x="{along.end + 8:.1f}" y="{top + _CELL - 3:g}"><title>'
         f"{late} of {judged} time out</title>{late}/{judged}</text>"
     )
 
 
-def _changes(steps: _Steps, bottom: float) -> list[str]:
-    """A faint line wherever the knob's value changes, if several instances share one."""
-    places = [
-        number
-        for number in range(1, len(steps.steps))
-        if steps.steps[number] != steps.steps[number - 1]
-    ]
-    if len(places) + 1 == len(steps.steps):
-        return []
-    lines = "".join(f"M{steps.left(n):.1f} {_TOP}V{bottom:g}" for n in places)
-    return [f'<path class="change" d="{lines}"/>'] if lines else []
-
-
-def _ticks(steps: _Steps, bottom: float) -> list[str]:
-    """Values under the instances that have them, as many as there is room for."""
-    labels: list[tuple[float, str]] = []
-    if steps.trajectory.knob is None:
-        every = int(nice_step(max(1.0, 36 / steps.width)))
-        shown = [n for n in range(len(steps.points)) if n == 0 or (n + 1) % every == 0]
-        labels = [(steps.middle(n), step_text(steps.steps[n])) for n in shown]
-    else:
-        number = 0
-        for step, run in groupby(steps.steps):
-            count = len(list(run))
-            labels.append((steps.left(number + count / 2), shortened(step_text(step), 12)))
-            number += count
-    parts, free = [], -math.inf
-    for x, label in labels:
-        half = _CHARACTER * len(label) / 2
-        if x - half >= free:
-            parts.append(
-                f'<text x="{x:.1f}" y="{bottom + 14:g}" text-anchor="middle">'
-                f"{printable(label)}</text>"
-            )
-            free = x + half + _CHARACTER
-    title = steps.trajectory.knob or "instance, in the listed order"
-    middle = (_LEFT + max(_LEFT + 300, steps.right)) / 2
-    parts.append(
-        f'<text class="title" x="{middle:.1f}" y="{bottom + 34:g}" text-anchor="middle">'
-        f"{printable(title)}</text>"
-    )
-    return parts
-
-
-def _words(steps: _Steps, number: int, verifiers: Sequence[VerifierExplanation]) -> str:
+def _words(point: Point, verifiers: Sequence[VerifierExplanation]) -> str:
     """What is known of one instance, a line each: name, knobs, components, outcomes."""
-    point = steps.points[number]
     knobs = ", ".join(f"{name} = {step_text(value)}" for name, value in point.knobs.items())
     values = [
         f"{component.name} = {number_text(point.values.get(component.name, math.nan))}"
@@ -252,8 +172,8 @@ def _legend() -> str:
     parts, x = [], 10.0
     for words, kind in OUTCOMES.items():
         parts.append(
-            f'<rect class="{kind}" x="{x:g}" y="6" width="14" height="12"/>'
-            f'<text x="{x + 20:g}" y="16">{words}</text>'
+            f'<rect class="{kind}" x="{x:g}" y="4" width="12" height="12"/>'
+            f'<text x="{x + 17:g}" y="14">{words}</text>'
         )
-        x += 36 + _CHARACTER * len(words)
+        x += 24 + CHARACTER * len(words)
     return "".join(parts)

@@ -40,13 +40,16 @@ function readOut(column, before) {
   byId("readout").replaceChildren(...column.words.split("\n").map((line) => element("div", {}, line)));
 }
 
-function keepInSight(box, column) {
-  const [seen, whole] = [box.getBoundingClientRect(), column.getBoundingClientRect()];
-  if (whole.left < seen.left || whole.right > seen.right) box.scrollLeft += whole.left - seen.left - seen.width / 2;
+function keepInSight(box, column, labels) {
+  const [seen, place] = [box.getBoundingClientRect(), column.getBoundingClientRect()];
+  const free = labels.getBoundingClientRect().right;
+  if (place.left < free || place.right > seen.right) box.scrollLeft += place.left - (free + seen.right) / 2;
 }
 
 for (const box of paths) {
   const columns = columnsOf(box);
+  const labels = box.querySelector(".labels");
+  box.addEventListener("scroll", () => labels.setAttribute("transform", `translate(${box.scrollLeft} 0)`), { passive: true });
   let at = -1;
   const moves = { ArrowLeft: () => at - 1, ArrowRight: () => at + 1, Home: () => 0, End: () => columns.length - 1 };
   const go = (to) => {
@@ -63,7 +66,7 @@ for (const box of paths) {
     if (!moves[event.key] || !columns.length || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     go(moves[event.key]());
-    keepInSight(box, columns[at]);
+    keepInSight(box, columns[at], labels);
   });
 }
 
