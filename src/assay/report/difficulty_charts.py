@@ -12,7 +12,7 @@ from itertools import product
 from assay.difficulty.components import COMPONENTS, Component
 from assay.difficulty.explanation import InteractionMap, Separation, VerifierExplanation
 from assay.report.drawing import Frame, axes, picture, printable, shortened, tool_color
-from assay.report.scales import number_text
+from assay.report.scales import different_texts, number_text
 
 BY_NAME = {component.name: component for component in COMPONENTS}
 _ROW, _BETWEEN_GROUPS, _SMALLEST_GROUP = 18.0, 16.0, 34.0
@@ -75,8 +75,9 @@ def interaction_chart(found: InteractionMap, verifier: str, *, page: bool = Fals
     tall = min(48.0, max(30.0, 280 / max(1, rows)))
     frame = Frame(70, 70, wide * columns, tall * rows)
     width = max(470.0, frame.x(1) + 36)
-    below = [(n / max(1, columns), number_text(e)) for n, e in enumerate(found.x_edges)]
-    beside = [(n / max(1, rows), number_text(e)) for n, e in enumerate(found.y_edges)]
+    x_texts, y_texts = different_texts(found.x_edges), different_texts(found.y_edges)
+    below = [(n / max(1, columns), text) for n, text in enumerate(x_texts)]
+    beside = [(n / max(1, rows), text) for n, text in enumerate(y_texts)]
     x, y = BY_NAME[found.x], BY_NAME[found.y]
     parts = [
         _heat_legend(page),
@@ -84,7 +85,10 @@ def interaction_chart(found: InteractionMap, verifier: str, *, page: bool = Fals
         f'<text class="title" x="10" y="{frame.top - 18}">{y.name}: {y.title}</text>',
     ]
     for row, column in product(range(rows), range(columns)):
-        words = f"{_span(x, found.x_edges, column)}, {_span(y, found.y_edges, row)}"
+        words = (
+            f"{x.name} {x_texts[column]} to {x_texts[column + 1]}, "
+            f"{y.name} {y_texts[row]} to {y_texts[row + 1]}"
+        )
         left, top = frame.x(column / columns), frame.y((row + 1) / rows)
         late, total = found.timeouts[row][column], found.counts[row][column]
         parts.append(_map_cell(words, Frame(left, top, wide, tall), late, total, page))
@@ -188,7 +192,3 @@ def _heat_legend(page: bool) -> str:
         '<rect class="empty" x="350" y="8" width="22" height="12"/>'
         '<text x="378" y="18">no instance</text>'
     )
-
-
-def _span(component: Component, edges: Sequence[float], number: int) -> str:
-    return f"{component.name} {number_text(edges[number])} to {number_text(edges[number + 1])}"

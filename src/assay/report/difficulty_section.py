@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
 
 from assay.difficulty.components import COMPONENTS
-from assay.difficulty.explanation import Explanation, VerifierExplanation
+from assay.difficulty.explanation import Explanation, Trajectory, VerifierExplanation
 from assay.report.banner import Segment
 from assay.report.difficulty_charts import auc_chart, interaction_chart
 from assay.report.drawing import tool_color
-from assay.report.trajectory_chart import OUTCOMES, trajectory_chart, trajectory_title
+from assay.report.embed import script_json
+from assay.report.trajectory_chart import (
+    OUTCOMES,
+    instance_words,
+    trajectory_chart,
+    trajectory_title,
+)
 
 _MOST_NAMES = 5
+_MOST_STEPS = 5000
 Pair = tuple[str, str]
 
 
@@ -23,10 +31,11 @@ def section(explanation: Explanation) -> dict[str, Any]:
     verifiers = explanation.verifiers
     points = {point.instance: point for point in explanation.points}
     pairs = _pairs(explanation)
-    trajectories = explanation.trajectories if points else ()
+    trajectories = _shown(explanation) if points else []
     return {
         "summary": _summary(explanation),
         "remarks": _remarks(explanation),
+        "not_shown": len(explanation.trajectories) - len(trajectories),
         "cards": [_card(v, tool_color(n, page=True), pairs) for n, v in enumerate(verifiers)],
         "components": COMPONENTS,
         "confidence": f"{explanation.confidence:.0%}",
@@ -42,6 +51,9 @@ def section(explanation: Explanation) -> dict[str, Any]:
             for number, verifier in enumerate(verifiers)
             for found in verifier.maps
         ],
+        "words": Markup(
+            script_json([instance_words(point, verifiers) for point in points.values()])
+        ),
         "titles": [trajectory_title(trajectory) for trajectory in trajectories],
         "trajectories": [
             {
@@ -57,6 +69,22 @@ def _pairs(explanation: Explanation) -> dict[Pair, int]:
     """Every pair that some verifier has a map of, numbered in the order of the first one's."""
     found = [(m.x, m.y) for verifier in explanation.verifiers for m in verifier.maps]
     return {pair: number for number, pair in enumerate(dict.fromkeys(found))}
+
+
+def _shown(explanation: Explanation) -> list[Trajectory]:
+    """As many as a small page can hold: the first of every family, then the second, and so on."""
+    place = Counter[str]()
+    ranked = []
+    for trajectory in explanation.trajectories:
+        ranked.append((place[trajectory.family], trajectory))
+        place[trajectory.family] += 1
+    room = max(_MOST_STEPS, len(explanation.points))
+    chosen = []
+    for _, trajectory in sorted(ranked, key=lambda entry: entry[0]):
+        room -= len(trajectory.instances)
+        if room >= 0 or not chosen:
+            chosen.append(trajectory)
+    return [trajectory for trajectory in explanation.trajectories if trajectory in chosen]
 
 
 def _summary(explanation: Explanation) -> str:

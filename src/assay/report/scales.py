@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _MANTISSAS = (1, 2, 5)
@@ -73,16 +73,26 @@ def nice_step(rough: float) -> float:
     return min(s for s in _rounds(rough, rough * 10) if s >= rough)
 
 
-def number_text(value: float) -> str:
-    """Three digits, as short as they can be written."""
+def number_text(value: float, digits: int = 3) -> str:
+    """A few digits, as short as they can be written."""
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if math.isnan(value):
         return "unknown"
     if value and not 1e-3 <= abs(value) < 1e5:
-        mantissa, exponent = f"{value:.2e}".split("e")
-        return f"{float(mantissa):g}e{int(exponent)}"
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        return f"{float(mantissa):.{digits}g}e{int(exponent)}"
+    return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
+
+
+def different_texts(values: Sequence[float]) -> list[str]:
+    """The values with as many digits as it takes to tell different ones apart."""
+    texts: list[str] = []
+    for digits in range(3, 18):
+        texts = [number_text(value, digits) for value in values]
+        if len(set(texts)) == len(set(values)):
+            break
+    return texts
 
 
 def _rounds(low: float, high: float) -> list[float]:

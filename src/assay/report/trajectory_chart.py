@@ -41,7 +41,9 @@ def trajectory_chart(
 ) -> str:
     """Five panels, a strip a verifier, and the knob; `points` holds the profiles by instance.
 
-    All labels at the left are one group on a sheet, so that a page can keep them in sight.
+    All labels at the left are one group on a sheet, so that a page can keep them in sight. In a
+    file every column has its words as a title; a page has them once, however many charts show an
+    instance, and gets the numbers of the points in the order of `points`.
     """
     along = KnobAxis.along(trajectory, points, _LEFT)
     strips = _TOP + len(COMPONENTS) * (_PANEL + _GAP)
@@ -62,14 +64,9 @@ def trajectory_chart(
             f"{printable(shortened(verifier.verifier, 28))}</text>"
         )
     sheet = f'<rect class="sheet" x="0" y="0" width="{_LEFT - 1}" height="{bottom:g}"/>'
-    columns = [
-        f'<rect class="hit" x="{along.left(number):.1f}" y="{_TOP:g}" '
-        f'width="{along.step_width:.2f}" height="{bottom - _TOP:g}">'
-        f"<title>{_words(point, verifiers)}</title></rect>"
-        for number, point in enumerate(along.points)
-    ]
+    columns = _hovered(along, points, bottom) if page else _titled(along, verifiers, bottom)
     group = f'<g class="labels">{sheet}{_legend()}{"".join(labels)}</g>'
-    parts = [*drawn, along.ticks(bottom), *columns, group]
+    parts = [*drawn, along.ticks(bottom), columns, group]
     title = trajectory_title(trajectory)
     return picture(along.room + _RIGHT, bottom + 46, title, parts, page, _STYLE, own_size=True)
 
@@ -152,7 +149,27 @@ def _strip(verifier: VerifierExplanation, along: KnobAxis, top: float) -> str:
     )
 
 
-def _words(point: Point, verifiers: Sequence[VerifierExplanation]) -> str:
+def _titled(along: KnobAxis, verifiers: Sequence[VerifierExplanation], bottom: float) -> str:
+    return "".join(
+        f'<rect class="hit" x="{along.left(number):.1f}" y="{_TOP:g}" '
+        f'width="{along.step_width:.2f}" height="{bottom - _TOP:g}"><title>'
+        + "\n".join(printable(line) for line in instance_words(point, verifiers))
+        + "</title></rect>"
+        for number, point in enumerate(along.points)
+    )
+
+
+def _hovered(along: KnobAxis, points: Mapping[str, Point], bottom: float) -> str:
+    """One column for the script to move."""
+    numbers = {name: number for number, name in enumerate(points)}
+    shown = " ".join(str(numbers[point.instance]) for point in along.points)
+    return (
+        f'<rect class="column" x="{along.start:g}" y="{_TOP:g}" width="{along.step_width:.4f}" '
+        f'height="{bottom - _TOP:g}" data-points="{shown}"/>'
+    )
+
+
+def instance_words(point: Point, verifiers: Sequence[VerifierExplanation]) -> list[str]:
     """What is known of one instance, a line each: name, knobs, components, outcomes."""
     knobs = ", ".join(f"{name} = {step_text(value)}" for name, value in point.knobs.items())
     values = [
@@ -165,7 +182,7 @@ def _words(point: Point, verifiers: Sequence[VerifierExplanation]) -> str:
         time = verifier.seconds.get(point.instance)
         spent = f" after {seconds(time)}" if time is not None and outcome != "left out" else ""
         lines.append(f"{verifier.verifier}: {outcome}{spent}")
-    return "\n".join(printable(line) for line in lines if line)
+    return [line for line in lines if line]
 
 
 def _legend() -> str:

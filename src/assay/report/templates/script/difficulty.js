@@ -22,53 +22,46 @@ if (mapPick.pair) {
 }
 
 const paths = [...document.querySelectorAll(".why-path")];
+const whyWords = paths.length ? JSON.parse(byId("why-words").textContent) : [];
 
-// The columns of a chart. Their words move into the box below, which needs no patience.
-function columnsOf(box) {
-  const columns = [...box.querySelectorAll(".hit")];
-  for (const column of columns) {
-    const title = column.querySelector("title");
-    column.words = title.textContent;
-    title.remove();
-  }
-  return columns;
-}
-
-function readOut(column, before) {
-  if (before) before.classList.remove("on");
-  column.classList.add("on");
-  byId("readout").replaceChildren(...column.words.split("\n").map((line) => element("div", {}, line)));
-}
-
-function keepInSight(box, column, labels) {
-  const [seen, place] = [box.getBoundingClientRect(), column.getBoundingClientRect()];
-  const free = labels.getBoundingClientRect().right;
-  if (place.left < free || place.right > seen.right) box.scrollLeft += place.left - (free + seen.right) / 2;
-}
-
-for (const box of paths) {
-  const columns = columnsOf(box);
-  const labels = box.querySelector(".labels");
-  box.addEventListener("scroll", () => labels.setAttribute("transform", `translate(${box.scrollLeft} 0)`), { passive: true });
+// A chart of instances side by side: one column lights up, and its words stand in the box below.
+function followInstances(box) {
+  const [svg, column, labels] = ["svg", ".column", ".labels"].map((part) => box.querySelector(part));
+  const points = column.dataset.points.split(" ").filter(Boolean).map(Number);
+  const [start, width] = ["x", "width"].map((name) => +column.getAttribute(name));
   let at = -1;
-  const moves = { ArrowLeft: () => at - 1, ArrowRight: () => at + 1, Home: () => 0, End: () => columns.length - 1 };
+
   const go = (to) => {
-    const before = columns[at];
-    at = Math.min(columns.length - 1, Math.max(0, to));
-    readOut(columns[at], before);
+    at = Math.min(points.length - 1, Math.max(0, to));
+    column.setAttribute("x", start + at * width);
+    column.classList.add("on");
+    byId("readout").replaceChildren(...whyWords[points[at]].map((line) => element("div", {}, line)));
   };
-  box.addEventListener("mouseover", (event) => {
-    const to = columns.indexOf(event.target.closest(".hit"));
-    if (to >= 0) go(to);
-  });
-  box.addEventListener("focus", () => { if (at < 0 && columns.length) go(0); });
+  const point = (event) => {
+    const place = svg.getBoundingClientRect();
+    const x = ((event.clientX - place.left) * svg.viewBox.baseVal.width) / place.width;
+    const to = Math.floor((x - start) / width);
+    if (to >= 0 && to < points.length && to !== at) go(to);
+  };
+  const keepInSight = () => {
+    const [seen, here, covered] = [box, column, labels].map((part) => part.getBoundingClientRect());
+    if (here.left < covered.right || here.right > seen.right)
+      box.scrollLeft += here.left - (covered.right + seen.right) / 2;
+  };
+  const moves = { ArrowLeft: () => at - 1, ArrowRight: () => at + 1, Home: () => 0, End: () => points.length - 1 };
+
+  box.addEventListener("pointermove", point);
+  box.addEventListener("pointerdown", point);
+  box.addEventListener("focus", () => { if (at < 0 && points.length) go(0); });
   box.addEventListener("keydown", (event) => {
-    if (!moves[event.key] || !columns.length || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!moves[event.key] || !points.length || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     go(moves[event.key]());
-    keepInSight(box, columns[at], labels);
+    keepInSight();
   });
+  box.addEventListener("scroll", () => labels.setAttribute("transform", `translate(${box.scrollLeft} 0)`), { passive: true });
 }
+paths.forEach(followInstances);
 
 const pathChoice = byId("path-choice");
 if (pathChoice)
