@@ -55,7 +55,7 @@ class LinearScale:
     def over(cls, values: Iterable[float]) -> LinearScale:
         found = [min(max(value, -_LARGEST), _LARGEST) for value in values]
         low, high = min(0.0, *found, 0.0), max(0.0, *found, 0.0)
-        step = nice_step((high - low) / 3 or 1.0)
+        step = nice_step((high - low) / 4 or 1.0)
         return cls(math.floor(low / step) * step, max(1, math.ceil(high / step)) * step, step)
 
     def share(self, value: float) -> float:

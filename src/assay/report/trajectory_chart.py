@@ -63,7 +63,9 @@ def trajectory_chart(
             f"{printable(verifier.verifier)}</title>"
             f"{printable(shortened(verifier.verifier, 28))}</text>"
         )
-    sheet = f'<rect class="sheet" x="0" y="0" width="{_LEFT - 1}" height="{bottom:g}"/>'
+    # Below the strips the sheet is narrower: the first value of the knob reaches to the left.
+    edge = f"M0 0H{_LEFT - 1:g}V{bottom:g}H{_LEFT - 40:g}v20H0z"
+    sheet = f'<path class="sheet" d="{edge}"/>'
     columns = _hovered(along, points, bottom) if page else _titled(along, verifiers, bottom)
     group = f'<g class="labels">{sheet}{_legend()}{"".join(labels)}</g>'
     parts = [*drawn, along.ticks(bottom), columns, group]
