@@ -71,8 +71,8 @@ def interaction_chart(found: InteractionMap, verifier: str, *, page: bool = Fals
     Every bin is drawn equally large, whatever it spans: the edges are written along the axes.
     """
     columns, rows = len(found.x_edges) - 1, len(found.y_edges) - 1
-    wide = min(84.0, max(54.0, 440 / max(1, columns)))
-    tall = min(48.0, max(30.0, 280 / max(1, rows)))
+    wide = min(96.0, max(54.0, 440 / max(1, columns)))
+    tall = min(52.0, max(30.0, 280 / max(1, rows)))
     frame = Frame(70, 70, wide * columns, tall * rows)
     width = max(470.0, frame.x(1) + 36)
     x_texts, y_texts = different_texts(found.x_edges), different_texts(found.y_edges)
