@@ -11,7 +11,15 @@ from itertools import product
 
 from assay.difficulty.components import COMPONENTS, Component
 from assay.difficulty.explanation import InteractionMap, Separation, VerifierExplanation
-from assay.report.drawing import Frame, axes, picture, printable, shortened, tool_color
+from assay.report.drawing import (
+    CHARACTER,
+    Frame,
+    axes,
+    picture,
+    printable,
+    shortened,
+    tool_color,
+)
 from assay.report.scales import different_texts, number_text
 
 BY_NAME = {component.name: component for component in COMPONENTS}
@@ -71,15 +79,17 @@ def interaction_chart(found: InteractionMap, verifier: str, *, page: bool = Fals
     Every bin is drawn equally large, whatever it spans: the edges are written along the axes.
     """
     columns, rows = len(found.x_edges) - 1, len(found.y_edges) - 1
-    wide = min(96.0, max(54.0, 440 / max(1, columns)))
-    tall = min(52.0, max(30.0, 280 / max(1, rows)))
-    frame = Frame(70, 70, wide * columns, tall * rows)
-    width = max(470.0, frame.x(1) + 36)
     x_texts, y_texts = different_texts(found.x_edges), different_texts(found.y_edges)
+    x_room, y_room = (CHARACTER * (max(map(len, texts)) + 1) for texts in (x_texts, y_texts))
+    wide = max(54.0, x_room, min(96.0, 440 / max(1, columns)))
+    tall = max(30.0, min(52.0, 280 / max(1, rows)))
+    frame = Frame(max(70.0, 16 + y_room), 88, wide * columns, tall * rows)
+    width = max(470.0, frame.x(1) + 36)
     below = [(n / max(1, columns), text) for n, text in enumerate(x_texts)]
     beside = [(n / max(1, rows), text) for n, text in enumerate(y_texts)]
     x, y = BY_NAME[found.x], BY_NAME[found.y]
     parts = [
+        f'<text class="name" x="10" y="18">{printable(shortened(verifier, 60))}</text>',
         _heat_legend(page),
         axes(frame, below, beside, f"{x.name}: {x.title}", ""),
         f'<text class="title" x="10" y="{frame.top - 18}">{y.name}: {y.title}</text>',
@@ -181,14 +191,14 @@ def _heat(rate: float, page: bool) -> str:
 
 def _heat_legend(page: bool) -> str:
     swatches = "".join(
-        f'<rect class="swatch heat" {_heat(n / 4, page)} x="{172 + 22 * n}" y="8" '
+        f'<rect class="swatch heat" {_heat(n / 4, page)} x="{172 + 22 * n}" y="30" '
         'width="22" height="12"/>'
         for n in range(5)
     )
     return (
-        '<text x="10" y="18">share that times out</text>'
-        f'<text x="166" y="18" text-anchor="end">0 %</text>{swatches}'
-        '<text x="288" y="18">100 %</text>'
-        '<rect class="empty" x="350" y="8" width="22" height="12"/>'
-        '<text x="378" y="18">no instance</text>'
+        '<text x="10" y="40">share that times out</text>'
+        f'<text x="166" y="40" text-anchor="end">0 %</text>{swatches}'
+        '<text x="288" y="40">100 %</text>'
+        '<rect class="empty" x="350" y="30" width="22" height="12"/>'
+        '<text x="378" y="40">no instance</text>'
     )

@@ -14,12 +14,8 @@ from assay.report.banner import Segment
 from assay.report.difficulty_charts import auc_chart, interaction_chart
 from assay.report.drawing import tool_color
 from assay.report.embed import script_json
-from assay.report.trajectory_chart import (
-    OUTCOMES,
-    instance_words,
-    trajectory_chart,
-    trajectory_title,
-)
+from assay.report.knob_axis import trajectory_title
+from assay.report.trajectory_chart import OUTCOMES, instance_words, trajectory_chart
 
 _MOST_NAMES = 5
 _MOST_STEPS = 5000
@@ -75,16 +71,16 @@ def _shown(explanation: Explanation) -> list[Trajectory]:
     """As many as a small page can hold: the first of every family, then the second, and so on."""
     place = Counter[str]()
     ranked = []
-    for trajectory in explanation.trajectories:
-        ranked.append((place[trajectory.family], trajectory))
+    for number, trajectory in enumerate(explanation.trajectories):
+        ranked.append((place[trajectory.family], number, trajectory))
         place[trajectory.family] += 1
     room = max(_MOST_STEPS, len(explanation.points))
     chosen = []
-    for _, trajectory in sorted(ranked, key=lambda entry: entry[0]):
+    for _, number, trajectory in sorted(ranked, key=lambda entry: entry[:2]):
         room -= len(trajectory.instances)
         if room >= 0 or not chosen:
-            chosen.append(trajectory)
-    return [trajectory for trajectory in explanation.trajectories if trajectory in chosen]
+            chosen.append(number)
+    return [explanation.trajectories[number] for number in sorted(chosen)]
 
 
 def _summary(explanation: Explanation) -> str:

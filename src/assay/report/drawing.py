@@ -10,6 +10,8 @@ from html import escape
 from assay.report.own_files import SVG_MARK
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b5539c", "#c08a00", "#3a8fd6", "#7a5cc9", "#6b6b6b")
+CHARACTER = 6.8
+"""About as wide as a character of a label, in pixels."""
 _STYLE = """<style>
 text{font:12px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fill:#444}
 .grid{stroke:#e3e3e3}.axis,.limit,.diagonal{stroke:#888;fill:none}

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from assay.difficulty.explanation import Point, Trajectory
-from assay.report.drawing import printable, shortened
+from assay.report.drawing import CHARACTER, printable, shortened
 from assay.report.scales import nice_step
 
-CHARACTER = 6.8
-"""About as wide as a character of a label, in pixels."""
 _USUAL_WIDTH, _WIDEST, _NARROWEST = 780.0, 6000.0, 300.0
 _LONGEST_LABEL = 12
 
@@ -22,6 +20,7 @@ class KnobAxis:
     """The instances of a trajectory that have a profile, each as wide as the next."""
 
     start: float
+    title: str
     knob: str | None
     points: tuple[Point, ...]
     steps: tuple[float | str, ...]
@@ -34,7 +33,8 @@ class KnobAxis:
             if name in points
         ]
         found = tuple(point for point, _ in known)
-        return cls(start, trajectory.knob, found, tuple(step for _, step in known))
+        title = trajectory_title(trajectory)
+        return cls(start, title, trajectory.knob, found, tuple(step for _, step in known))
 
     @property
     def step_width(self) -> float:
@@ -75,9 +75,8 @@ class KnobAxis:
                 at = f'x="{x:.1f}" y="{bottom + 14:g}" text-anchor="middle"'
                 parts.append(f"<text {at}>{printable(label)}</text>")
                 free = x + half + CHARACTER
-        title = printable(self.knob or "instance, in the listed order")
         at = f'x="{(self.start + self.room) / 2:.1f}" y="{bottom + 34:g}" text-anchor="middle"'
-        return "".join(parts) + f'<text class="title" {at}>{title}</text>'
+        return "".join(parts) + f'<text class="title" {at}>{printable(self.title)}</text>'
 
     def _labels(self) -> list[tuple[float, str]]:
         if self.knob is None:
@@ -91,6 +90,11 @@ class KnobAxis:
             labels.append((self.left(number + count / 2), label))
             number += count
         return labels
+
+
+def trajectory_title(trajectory: Trajectory) -> str:
+    along = f"along {trajectory.knob}" if trajectory.knob is not None else "in the listed order"
+    return f"{trajectory.family} {along}"
 
 
 def step_text(step: float | str) -> str:

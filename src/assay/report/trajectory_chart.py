@@ -14,8 +14,8 @@ from assay.difficulty.components import COMPONENTS, Component
 from assay.difficulty.explanation import Point, Trajectory, VerifierExplanation
 from assay.report.banner import seconds
 from assay.report.component_axis import ComponentAxis, Place
-from assay.report.drawing import Frame, picture, printable, shortened
-from assay.report.knob_axis import CHARACTER, KnobAxis, step_text
+from assay.report.drawing import CHARACTER, Frame, picture, printable, shortened
+from assay.report.knob_axis import KnobAxis, step_text
 from assay.report.scales import number_text
 
 OUTCOMES = {"solved": "solved", "timeout": "late", "left out": "left"}
@@ -69,13 +69,9 @@ def trajectory_chart(
     columns = _hovered(along, points, bottom) if page else _titled(along, verifiers, bottom)
     group = f'<g class="labels">{sheet}{_legend()}{"".join(labels)}</g>'
     parts = [*drawn, along.ticks(bottom), columns, group]
-    title = trajectory_title(trajectory)
-    return picture(along.room + _RIGHT, bottom + 46, title, parts, page, _STYLE, own_size=True)
-
-
-def trajectory_title(trajectory: Trajectory) -> str:
-    along = f"along {trajectory.knob}" if trajectory.knob is not None else "in the listed order"
-    return f"{trajectory.family} {along}"
+    return picture(
+        along.room + _RIGHT, bottom + 46, along.title, parts, page, _STYLE, own_size=True
+    )
 
 
 def _panel(axis: ComponentAxis, values: Sequence[float], along: KnobAxis, frame: Frame) -> str:
