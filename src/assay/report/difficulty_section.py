@@ -75,7 +75,7 @@ def _shown(explanation: Explanation) -> list[Trajectory]:
         ranked.append((place[trajectory.family], number, trajectory))
         place[trajectory.family] += 1
     room = max(_MOST_STEPS, len(explanation.points))
-    chosen = []
+    chosen: list[int] = []
     for _, number, trajectory in sorted(ranked, key=lambda entry: entry[:2]):
         room -= len(trajectory.instances)
         if room >= 0 or not chosen:
