@@ -119,7 +119,7 @@ def test_a_map_of_one_bin(edges: tuple[float, float]) -> None:
 
 def trajectory(values: list[dict[str, float]], knob: str | None, steps: list[float | str]) -> str:
     points = {
-        f"i{n}": Point(f"i{n}", "meap", ORDINARY | v, {"width": 3, "kind": "a<b"})
+        f"i{n}": Point(f"i{n}", "meap", ORDINARY | v, {"width": 3, "kind": "a<b"}, "robust")
         for n, v in enumerate(values)
     }
     tools = [
@@ -133,9 +133,9 @@ def trajectory(values: list[dict[str, float]], knob: str | None, steps: list[flo
 def test_a_trajectory_has_a_column_an_instance_with_all_its_words() -> None:
     svg = trajectory([{}, {"G_IBP": math.inf}, {"M_min": -2e-7}], "width", [2, 4, 8])
     assert classes(svg)["hit"] == 3
-    found = [title for title in titles(svg) if title.startswith("i1\n")]
+    found = [title for title in titles(svg) if title.startswith("i1 ")]
     assert found == [
-        "i1\nwidth = 3, kind = a<b\n"
+        "i1 (robust)\nwidth = 3, kind = a<b\n"
         "M_min = 0.1, G_IBP = ∞, U = 0.5, A_tau = 2, d_eff = 7\n"
         "tool: timeout\nanother tool with a name that is quite long: left out"
     ]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from page_reader import CHROMIUM, EVIL, Page, in_browser
@@ -16,7 +14,9 @@ from small_explanations import PAIRS, explanation
 
 from assay.difficulty.explanation import Explanation
 from assay.errors import BadInput
+from assay.report import explained_runs
 from assay.report.difficulty_page import write_explanation, write_explanation_charts
+from assay.report.explained_runs import ExplainedRuns
 from assay.report.page import write_report
 
 FIVE = ("alpha", "beta", "gamma", "delta", "epsilon")
@@ -135,13 +135,17 @@ def test_only_files_of_its_own_are_written_over(tmp_path: Path) -> None:
         write_explanation(found, tmp_path / "mine.html" / "why.html")
 
 
-Explain = Callable[[Sequence[Path], Path | None], Explanation]
+Explain = Callable[[Path, Sequence[Path]], Explanation]
 
 
 def with_explained_runs(monkeypatch: pytest.MonkeyPatch, explain: Explain) -> None:
-    module = ModuleType("assay.report.explained_runs")
-    module.explained_runs = explain  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    def explain_runs(
+        benchmark: Path, runs: Sequence[Path], *, seed: int, resamples: int
+    ) -> ExplainedRuns:
+        assert (seed, resamples) == (0, 1000)
+        return ExplainedRuns(explain(benchmark, runs), "")
+
+    monkeypatch.setattr(explained_runs, "explain_runs", explain_runs)
 
 
 def test_a_report_explains_where_there_is_a_profile(
@@ -150,10 +154,10 @@ def test_a_report_explains_where_there_is_a_profile(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[tuple[Sequence[Path], Path | None]] = []
+    asked: list[tuple[Path, Sequence[Path]]] = []
 
-    def explain(runs: Sequence[Path], benchmark: Path | None) -> Explanation:
-        asked.append((runs, benchmark))
+    def explain(benchmark: Path, runs: Sequence[Path]) -> Explanation:
+        asked.append((benchmark, runs))
         return explanation(9, ("liar", "other", "good"))
 
     with_explained_runs(monkeypatch, explain)
@@ -161,7 +165,7 @@ def test_a_report_explains_where_there_is_a_profile(
     assert not asked
     (bench / "profile.csv").write_text("instance\na-robust\n")
     shown = Page(write_report([first], None, tmp_path / "r.html").path)
-    assert asked == [((first,), bench)]
+    assert asked == [(bench, (first,))]
     assert "Why tools time out" in shown.text
     assert shown.count("diagnosis") == 2
     named = shown.text.index("good", shown.text.index("Why tools"))
@@ -173,23 +177,22 @@ def test_a_report_explains_where_there_is_a_profile(
         assert len(re.findall(r'<div class="why-map scroll"[^>]*\d">', after)) == 1
 
 
-def test_a_report_says_why_a_profile_is_of_no_use(
-    first: Path,
-    bench: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (bench / "profile.csv").write_text("nothing\n")
+def test_a_report_reads_the_profile_itself(first: Path, bench: Path, tmp_path: Path) -> None:
+    rows = ["instance,status,M_min,G_IBP,U,A_tau,d_eff", "foreign,no network,,,,,"]
+    rows += [f"{name},ok,0.5,inf,0.1,2,3" for name in ("a-robust", "a-violated", "b-robust")]
+    (bench / "profile.csv").write_text("\n".join(rows) + "\n")
+    shown = Page(write_report([first], None, tmp_path / "r.html", only={"good"}).path)
+    assert shown.count("diagnosis") == 1
+    assert (
+        "2 instances have no profile and cannot be explained: edge-violated, foreign" in shown.text
+    )
+    assert "too few timeouts (1) to say why" in shown.text
 
-    def refuse(runs: Sequence[Path], benchmark: Path | None) -> Explanation:  # noqa: ARG001
-        raise BadInput("profile.csv: no column <M_min>; run assay profile again")
 
-    with_explained_runs(monkeypatch, refuse)
+def test_a_report_says_why_a_profile_is_of_no_use(first: Path, bench: Path, tmp_path: Path) -> None:
+    (bench / "profile.csv").write_text("instance\n<b>\n")
     shown = Page(write_report([first], None, tmp_path / "r.html").path)
-    assert "cannot be used: profile.csv: no column <M_min>; run assay profile again." in shown.text
-    with_explained_runs(monkeypatch, lambda *_: explanation(0, ()))
-    shown = Page(write_report([first], None, tmp_path / "r.html").path)
-    assert "profile.csv has no row that can be used" in shown.text
+    assert f"cannot be used: {bench / 'profile.csv'}:1: has no column" in shown.text
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")

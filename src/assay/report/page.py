@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.difficulty.explanation import Explanation
+from assay.difficulty.profile_table import PROFILE_FILE
 from assay.errors import BadInput
 from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row, Scores
 from assay.judge.vnncomp_score import Year
@@ -22,7 +23,6 @@ from assay.report.difficulty_section import section
 from assay.report.embed import page_data, script_json
 from assay.report.material import Material, gather
 from assay.report.own_files import refuse_foreign, write_whole
-from assay.report.profile import PROFILE_FILE
 from assay.report.self_contained import render_page
 from assay.report.wording import GROUP_NOTE, GROUP_TITLE, OUTCOME_MEANING, WORST_FIRST
 
@@ -34,6 +34,7 @@ _SCRIPTS = ("page", "data", "table", "drawer", "scatter", "difficulty")
 _MOST_FINDINGS = 12
 _MOST_SPLITS = 50
 _MOST_PAIRS = 100
+_RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -126,14 +127,13 @@ def explained(material: Material) -> Explanation | str:
     """
     if not (material.folder.path / PROFILE_FILE).is_file():
         return ""
-    from assay.report.explained_runs import explained_runs
+    from assay.report.explained_runs import explain_runs
 
     try:
-        found = explained_runs(material.runs, material.folder.path)
+        runs = explain_runs(material.folder.path, material.runs, seed=0, resamples=_RESAMPLES)
     except BadInput as error:
         return str(error)
-    if not found.points:
-        return f"{PROFILE_FILE} has no row that can be used; run assay profile again"
+    found = runs.explanation
     # The order decides the colours: a tool has the same one all over the page.
     known = {verifier.verifier: verifier for verifier in found.verifiers}
     shown = tuple(known[name] for name in material.scores.verifiers if name in known)

@@ -174,7 +174,8 @@ def instance_words(point: Point, verifiers: Sequence[VerifierExplanation]) -> li
         f"{component.name} = {number_text(point.values.get(component.name, math.nan))}"
         for component in COMPONENTS
     ]
-    lines = [point.instance, shortened(knobs, _LONGEST_KNOBS), ", ".join(values)]
+    proven = f"{point.instance} ({point.answer})" if point.answer else point.instance
+    lines = [proven, shortened(knobs, _LONGEST_KNOBS), ", ".join(values)]
     for verifier in verifiers:
         outcome = verifier.outcomes.get(point.instance, "left out")
         time = verifier.seconds.get(point.instance)
