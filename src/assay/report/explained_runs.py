@@ -12,12 +12,11 @@ from assay.difficulty.explanation import Explanation, Point
 from assay.difficulty.profile_table import PROFILE_FILE, ProfileRow, read_profile_table
 from assay.difficulty.trajectories import knobs_of
 from assay.errors import BadInput
-from assay.judge.bound_truths import read_truth
 from assay.judge.judgement import Judgement, judge
 from assay.judge.outcome import SOLVED, Outcome
 from assay.judge.scored_runs import open_runs
 from assay.suite.folder import BenchmarkFolder, FolderEntry
-from assay.truth.record import Truth
+from assay.truth.record import Truth, read_truth
 
 _TIMEOUTS: frozenset[Outcome] = frozenset({"timeout", "unknown", "out-of-memory"})
 
