@@ -20,6 +20,11 @@ _HAIR = 1e-9
 """Ties between cells go up, and equal gradients that differ by rounding stay together."""
 
 
+def nearest_places(gradients: np.ndarray, width: float) -> np.ndarray:
+    """The nearest point of a grid of this width, in steps from zero."""
+    return np.floor(gradients / width + (0.5 + _HAIR)).astype(np.int32)
+
+
 class Cells:
     """Counts gradients by their cell on the grid of width tau, after division by L_c."""
 
@@ -31,8 +36,7 @@ class Cells:
         if self._width == 0:  # all gradients are zero
             self._seen[b""] += len(gradients)
             return
-        places = np.floor(gradients / self._width + (0.5 + _HAIR)).astype(np.int32)
-        self._seen.update(row.tobytes() for row in places)
+        self._seen.update(row.tobytes() for row in nearest_places(gradients, self._width))
 
     @property
     def distinct(self) -> int:
