@@ -8,6 +8,7 @@ The same seed gives the same numbers, whatever the order, the names or the numbe
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from fractions import Fraction
@@ -154,8 +155,13 @@ def profile(
 
 def chosen_device(name: str) -> torch.device:
     """Where to run; a GPU that is not there is refused."""
-    if name == "cuda" and not torch.cuda.is_available():
-        raise BadInput("--device cuda: torch sees no GPU here; give cpu, or install a CUDA build")
+    if name == "cuda":
+        if not torch.cuda.is_available():
+            raise BadInput("--device cuda: torch sees no GPU here; give cpu, or a CUDA build")
+        # Same seed, same numbers: kernels that add in any order are left out.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.backends.cudnn.benchmark = False
+        torch.use_deterministic_algorithms(True, warn_only=True)
     return torch.device(name)
 
 
