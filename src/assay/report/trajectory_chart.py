@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from statistics import median_low
 
 from assay.difficulty.components import COMPONENTS, Component
 from assay.difficulty.explanation import Point, Trajectory, VerifierExplanation
@@ -91,7 +92,7 @@ def _panel(axis: ComponentAxis, values: Sequence[float], along: KnobAxis, frame:
         "grid": rules,
         "band": borders,
         "panel": f"M{frame.left} {frame.top:g}H{right}v{frame.height:g}H{frame.left}z",
-        "trend": _trend(spots) if along.knob is not None else "",
+        "trend": _trend(axis, values, along, frame) if along.knob is not None else "",
         "mark": marks,
     }
     thick = min(6.0, max(2.5, 0.7 * along.step_width))
@@ -100,13 +101,19 @@ def _panel(axis: ComponentAxis, values: Sequence[float], along: KnobAxis, frame:
     )
 
 
-def _trend(spots: Sequence[tuple[float, float, Place]]) -> str:
-    """A line from dot to dot, broken where a value lies outside the scale."""
-    parts = []
-    for place, run in groupby(spots, key=lambda spot: spot[2]):
-        if place == "inside":
-            parts.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in run))
-    return "".join(parts)
+def _trend(axis: ComponentAxis, values: Sequence[float], along: KnobAxis, frame: Frame) -> str:
+    """A line through the medians of every value of the knob, broken where one is off the scale."""
+    spots: list[str | None] = []
+    for group in along.groups:
+        known = [values[n] for n in group if not math.isnan(values[n])]
+        middle = median_low(known) if known else math.nan
+        x = along.left((group.start + group.stop) / 2)
+        inside = known and axis.place(middle) == "inside"
+        spots.append(f"{x:.1f} {frame.y(axis.share(middle)):.1f}" if inside else None)
+    runs = (
+        list(run) for inside, run in groupby(spots, key=lambda spot: spot is not None) if inside
+    )
+    return "".join("M" + "L".join(str(spot) for spot in run) for run in runs)
 
 
 def _panel_labels(component: Component, axis: ComponentAxis, frame: Frame) -> str:
