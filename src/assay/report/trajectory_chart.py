@@ -26,7 +26,7 @@ _PANEL, _GAP, _STRIP, _CELL = 66.0, 14.0, 17.0, 14.0
 _LONGEST_KNOBS = 160
 _EDGE_MARK: Mapping[Place, str] = {"above": "m0-3l3.5 6h-7z", "below": "m0 3l3.5-6h-7z"}
 _STYLE = """.panel{fill:none;stroke:#e3e3e3}.band{stroke:#bbb;stroke-dasharray:2 3}
-.trend{fill:none;stroke:#0072b2;stroke-opacity:.35}.mark{fill:#0072b2;stroke:#0072b2}
+.trend{fill:none;stroke:#0072b2;stroke-opacity:.6}.mark{fill:#0072b2;stroke:#0072b2}
 .dots{fill:none;stroke:#0072b2;stroke-linecap:round}.sheet{fill:#fff}
 .solved{fill:#7fc8ab}.late{fill:#a3285f}.left{fill:#f0f0f0;stroke:#bbb;stroke-width:.5}
 .name{font-weight:600;fill:#222}.dim{fill:#777}.hit{fill-opacity:0}.change{stroke:#eee}
