@@ -133,7 +133,15 @@ def measure(family: str, entry: FolderEntry, samples: int, reference: Path | Non
     )
 
 
-def table(rows: list[Measured], samples: int) -> str:
+def measured(folder: Path, samples: int = 1000, reference: Path | None = None) -> list[Measured]:
+    rows = []
+    for family, entry in largest(BenchmarkFolder.open(folder.resolve())).items():
+        rows.append(measure(family, entry, samples, reference))
+        print(rows[-1], file=sys.stderr, flush=True)
+    return rows
+
+
+def table(rows: list[Measured], samples: int = 1000) -> str:
     lines = [
         f"| family | instance | network MB | five components s ({samples} samples) | search s "
         "| linear bounds s | memory MB | reference s | reference MB | ratio |",
@@ -167,11 +175,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=1000)
     parser.add_argument("-o", "--output", type=Path)
     given = parser.parse_args()
-    rows = []
-    for family, entry in largest(BenchmarkFolder.open(given.folder.resolve())).items():
-        rows.append(measure(family, entry, given.samples, given.reference))
-        print(rows[-1], file=sys.stderr, flush=True)
-    text = table(rows, given.samples)
+    text = table(measured(given.folder, given.samples, given.reference), given.samples)
     print(text)
     if given.output:
         given.output.write_text(text)

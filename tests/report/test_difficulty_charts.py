@@ -144,11 +144,22 @@ def test_a_trajectory_has_a_column_an_instance_with_all_its_words() -> None:
     assert classes(svg)["mark"] == 2  # one path a panel: at its top, at its bottom
 
 
+def shapes(svg: str, kind: str) -> list[str]:
+    """The paths of a class, panel by panel."""
+    return [e.get("d", "") for e in ElementTree.fromstring(svg).iter() if e.get("class") == kind]
+
+
 def test_values_outside_the_scale_break_the_line() -> None:
     svg = trajectory([{}, {"G_IBP": math.inf}, {}], "width", [1, 2, 3])
-    trends = [e for e in ElementTree.fromstring(svg).iter() if e.get("class") == "trend"]
-    assert sorted((e.get("d") or "").count("M") for e in trends) == [1, 1, 1, 1, 2]
+    assert [shape.count("M") for shape in shapes(svg, "trend")] == [1, 2, 1, 1, 1]
     assert "trend" not in classes(trajectory([{}, {}], None, [1, 2]))
+
+
+def test_the_line_joins_the_medians_of_a_knob() -> None:
+    svg = trajectory([{"U": u} for u in (0.0, 0.5, 1.0, 1.0)], "width", [1, 1, 1, 2])
+    line = re.findall(r"[ML][\d.]+ ([\d.]+)", shapes(svg, "trend")[2])
+    dots = re.findall(r"M[\d.]+ ([\d.]+)", shapes(svg, "dots")[2])
+    assert line == [dots[1], dots[3]]
 
 
 def test_knobs_are_written_as_they_are() -> None:

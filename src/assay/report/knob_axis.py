@@ -51,6 +51,15 @@ class KnobAxis:
         """Where the picture may end: few instances need room for the words below them too."""
         return max(self.start + _NARROWEST, self.end)
 
+    @property
+    def groups(self) -> list[range]:
+        """The places of neighbours that share a value."""
+        found, first = [], 0
+        for _, run in groupby(self.steps):
+            found.append(range(first, first + len(list(run))))
+            first = found[-1].stop
+        return found
+
     def left(self, number: float) -> float:
         return self.start + number * self.step_width
 
@@ -59,9 +68,8 @@ class KnobAxis:
 
     def changes(self, top: float, bottom: float) -> str:
         """A faint line wherever the value changes, if several instances share one."""
-        values = self.steps
-        places = [n for n in range(1, len(values)) if values[n] != values[n - 1]]
-        if not places or len(places) + 1 == len(values):
+        places = [group.start for group in self.groups[1:]]
+        if not places or len(places) + 1 == len(self.steps):
             return ""
         lines = "".join(f"M{self.left(n):.1f} {top:g}V{bottom:g}" for n in places)
         return f'<path class="change" d="{lines}"/>'
@@ -69,7 +77,8 @@ class KnobAxis:
     def ticks(self, bottom: float) -> str:
         """Values under the instances that have them, as many as there is room for."""
         parts, free = [], -math.inf
-        for x, label in self._labels():
+        for x, text in self._labels():
+            label = shortened(text, _LONGEST_LABEL)
             half = CHARACTER * len(label) / 2
             if x - half >= free:
                 at = f'x="{x:.1f}" y="{bottom + 14:g}" text-anchor="middle"'
@@ -83,13 +92,10 @@ class KnobAxis:
             every = int(nice_step(max(1.0, 36 / self.step_width)))
             shown = [n for n in range(len(self.points)) if n == 0 or (n + 1) % every == 0]
             return [(self.middle(n), step_text(self.steps[n])) for n in shown]
-        labels, number = [], 0
-        for step, run in groupby(self.steps):
-            count = len(list(run))
-            label = shortened(step_text(step), _LONGEST_LABEL)
-            labels.append((self.left(number + count / 2), label))
-            number += count
-        return labels
+        return [
+            (self.left((group.start + group.stop) / 2), step_text(self.steps[group.start]))
+            for group in self.groups
+        ]
 
 
 def trajectory_title(trajectory: Trajectory) -> str:

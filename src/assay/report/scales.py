@@ -35,10 +35,8 @@ class LogScale:
         """Powers of ten, fewer where they would be too many; 2 and 5 too where there is room."""
         shown = _rounds(self.low, self.high)
         powers = [s for s in shown if f"{s:e}"[0] == "1"]
-        if self.high / self.low <= 100 and len(shown) <= most:
+        if len(powers) < 2 or (self.high / self.low <= 100 and len(shown) <= most):
             powers = shown
-        elif len(powers) < 2:
-            powers = [self.low, self.high]
         every = math.ceil(len(powers) / most)
         return [(self.share(s), number_text(s)) for s in powers[::every]]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from statistics import median_low
 
 from assay.difficulty.components import COMPONENTS, Component
 from assay.difficulty.explanation import Point, Trajectory, VerifierExplanation
@@ -25,7 +26,7 @@ _PANEL, _GAP, _STRIP, _CELL = 66.0, 14.0, 17.0, 14.0
 _LONGEST_KNOBS = 160
 _EDGE_MARK: Mapping[Place, str] = {"above": "m0-3l3.5 6h-7z", "below": "m0 3l3.5-6h-7z"}
 _STYLE = """.panel{fill:none;stroke:#e3e3e3}.band{stroke:#bbb;stroke-dasharray:2 3}
-.trend{fill:none;stroke:#0072b2;stroke-opacity:.35}.mark{fill:#0072b2;stroke:#0072b2}
+.trend{fill:none;stroke:#0072b2;stroke-opacity:.6}.mark{fill:#0072b2;stroke:#0072b2}
 .dots{fill:none;stroke:#0072b2;stroke-linecap:round}.sheet{fill:#fff}
 .solved{fill:#7fc8ab}.late{fill:#a3285f}.left{fill:#f0f0f0;stroke:#bbb;stroke-width:.5}
 .name{font-weight:600;fill:#222}.dim{fill:#777}.hit{fill-opacity:0}.change{stroke:#eee}
@@ -91,7 +92,7 @@ def _panel(axis: ComponentAxis, values: Sequence[float], along: KnobAxis, frame:
         "grid": rules,
         "band": borders,
         "panel": f"M{frame.left} {frame.top:g}H{right}v{frame.height:g}H{frame.left}z",
-        "trend": _trend(spots) if along.knob is not None else "",
+        "trend": _trend(axis, values, along, frame) if along.knob is not None else "",
         "mark": marks,
     }
     thick = min(6.0, max(2.5, 0.7 * along.step_width))
@@ -100,13 +101,19 @@ def _panel(axis: ComponentAxis, values: Sequence[float], along: KnobAxis, frame:
     )
 
 
-def _trend(spots: Sequence[tuple[float, float, Place]]) -> str:
-    """A line from dot to dot, broken where a value lies outside the scale."""
-    parts = []
-    for place, run in groupby(spots, key=lambda spot: spot[2]):
-        if place == "inside":
-            parts.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in run))
-    return "".join(parts)
+def _trend(axis: ComponentAxis, values: Sequence[float], along: KnobAxis, frame: Frame) -> str:
+    """A line through the medians of every value of the knob, broken where one is off the scale."""
+    spots: list[str | None] = []
+    for group in along.groups:
+        known = [values[n] for n in group if not math.isnan(values[n])]
+        middle = median_low(known) if known else math.nan
+        x = along.left((group.start + group.stop) / 2)
+        inside = known and axis.place(middle) == "inside"
+        spots.append(f"{x:.1f} {frame.y(axis.share(middle)):.1f}" if inside else None)
+    runs = (
+        list(run) for inside, run in groupby(spots, key=lambda spot: spot is not None) if inside
+    )
+    return "".join("M" + "L".join(str(spot) for spot in run) for run in runs)
 
 
 def _panel_labels(component: Component, axis: ComponentAxis, frame: Frame) -> str:
