@@ -8,7 +8,6 @@ which the network is affine (difficulty_toy.py).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +46,7 @@ from difficulty_toy import (
 )
 
 from assay.bounds.descent import descended
-from assay.difficulty.gradients import nearest_places
+from assay.difficulty.gradients import cell_counts
 from assay.difficulty.margin import MarginFunction
 from assay.difficulty.profile import Profile
 from assay.difficulty.sampling import Sampler
@@ -223,23 +222,23 @@ def local_regions(found: Profile, seen: Samples) -> str:
     parts = []
     for panel, tau in enumerate((DEFAULTS.tau, COARSE_TAU)):
         plane = Plane(Frame(_LEFT + panel * 350, top, side, side))
-        width = tau * found.steepest
-        counts = Counter(_cell(gradient, width) for gradient in seen.gradients)
+        counts = cell_counts([seen.gradients], tau, found.steepest)
+        cells = {piece: _cell(piece, tau, found.steepest) for piece in margin_pieces()}
         largest: dict[bytes, Piece] = {}
-        for piece in sorted(margin_pieces(), key=lambda piece: -area(piece.corners)):
-            largest.setdefault(_cell(piece.weights[0], width), piece)
+        for piece in sorted(cells, key=lambda piece: -area(piece.corners)):
+            largest.setdefault(cells[piece], piece)
         order = list(largest)
         parts.append(plane.axes())
-        for piece in margin_pieces():
-            place = order.index(_cell(piece.weights[0], width))
+        for piece, cell in cells.items():
+            place = order.index(cell)
             looks = f'fill="{PALETTE[place % 8]}" fill-opacity="{0.65 if place < 8 else 0.3}"'
             parts.append(plane.polygon(piece.corners, f'{looks} stroke="#fff" stroke-width=".8"'))
         for cell, piece in largest.items():
             x, y = plane.place(piece.centre)
             if area(piece.corners) >= _SMALLEST_LABELLED:
                 parts.append(words(x, y + 4, str(counts[cell]), "count", "middle"))
-        cells = f"{len(counts)} cells, A_τ = log {len(counts)} = {np.log(len(counts)):.2f}"
-        parts.append(words(plane.frame.x(0.5), 22, f"τ = {tau:g}: {cells}", "title", "middle"))
+        said = f"{len(counts)} cells, A_τ = log {len(counts)} = {np.log(len(counts)):.2f}"
+        parts.append(words(plane.frame.x(0.5), 22, f"τ = {tau:g}: {said}", "title", "middle"))
     title, style = "The box by cells of the gradient", ".count{fill:#111;font-size:11px}"
     return picture(720, top + side + 48, title, parts, False, style) + "\n"
 
@@ -323,8 +322,10 @@ def _shade(share: float) -> str:
     return mixed("#f6efe2", "#c08a00", share)
 
 
-def _cell(gradient: np.ndarray, width: float) -> bytes:
-    return nearest_places(gradient, width).tobytes()
+def _cell(piece: Piece, tau: float, steepest: float) -> bytes:
+    """The one cell that the gradient on a piece falls into."""
+    (cell,) = cell_counts([piece.weights[:1]], tau, steepest)
+    return cell
 
 
 def _first_case(points: torch.Tensor) -> torch.Tensor:

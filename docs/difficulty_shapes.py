@@ -22,7 +22,7 @@ class Plane:
     reach: float = 1.0
     centre: Place = (0.0, 0.0)
 
-    def place(self, point: Sequence[float]) -> Place:
+    def place(self, point: Sequence[float] | np.ndarray) -> Place:
         x, y = (
             ((float(v) - c) / self.reach + 1) / 2 for v, c in zip(point, self.centre, strict=True)
         )
