@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.difficulty.clusters import Clusters
 from assay.difficulty.components import NAMES
 from assay.difficulty.diagnosis import diagnosis
 from assay.difficulty.explanation import (
@@ -18,7 +19,7 @@ from assay.difficulty.explanation import (
     VerifierExplanation,
 )
 from assay.difficulty.interactions import interaction_maps
-from assay.difficulty.separation import separation
+from assay.difficulty.separation import Side, separation
 from assay.difficulty.trajectories import trajectories
 
 CONFIDENCE = 0.95
@@ -88,21 +89,17 @@ def _separations(
     resamples: int,
     rng: np.random.Generator,
 ) -> tuple[Separation, ...]:
-    late = [point for point in points if outcomes[point.instance] == "timeout"]
-    solved = [point for point in points if outcomes[point.instance] == "solved"]
-    if not late or not solved:
+    cases = [point for point in points if outcomes[point.instance] in ("solved", "timeout")]
+    late = np.array([outcomes[case.instance] == "timeout" for case in cases])
+    if late.all() or not late.any():
         return ()
-    return tuple(
-        separation(
-            name,
-            [point.values[name] for point in late],
-            [point.values[name] for point in solved],
-            confidence=CONFIDENCE,
-            resamples=resamples,
-            rng=rng,
-        )
-        for name in NAMES
-    )
+    clusters = Clusters.of(cases).independent
+    found = []
+    for name in NAMES:
+        values = np.array([case.values[name] for case in cases])
+        sides = (Side.of(values[side], clusters[side]) for side in (late, ~late))
+        found.append(separation(name, *sides, confidence=CONFIDENCE, resamples=resamples, rng=rng))
+    return tuple(found)
 
 
 def _with_counts(

@@ -12,7 +12,8 @@ class Point:
 
     `values` holds the five components (infinite ones too); an instance without a profile is no
     point. `knobs` are the parameters it was made with and `answer` is the proven one (`robust` or
-    `violated`), where these are known.
+    `violated`), where these are known. `network` is the same for instances of one network and for
+    twins; where it is empty, the instance has a network of its own.
     """
 
     instance: str
@@ -20,6 +21,7 @@ class Point:
     values: Mapping[str, float]
     knobs: Mapping[str, float | str]
     answer: str | None = None
+    network: str = ""
 
 
 @dataclass(frozen=True)

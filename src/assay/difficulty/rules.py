@@ -5,15 +5,17 @@ A rule says `G_IBP above 2000` or `G_IBP above 2000 and U below 0.2`. Its score 
 of "the rule holds" with "timed out" (Matthews): one where it is right everywhere, zero where it
 tells nothing. Every component, pair, direction and threshold of a grid is tried, so the best score
 is high even where nothing is to be found; it is compared with the best scores of the same search
-after the outcomes were shuffled.
+after the outcomes were shuffled, clusters of instances kept together (`clusters.py`). Rules of one
+threshold are compared with their like only: among thousands of pairs, one is always perfect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +24,6 @@ from assay.difficulty.cuts import bins_of, quantile_cuts, round_between
 from assay.difficulty.ranks import Mask, Values
 
 _PARTS = 20
-_BATCH = 400_000
 _CLOSE = 1e-9
 
 
@@ -80,11 +81,10 @@ class RuleSearch:
         self._late = late
         self._grid = _Grid.over(values)
 
-    @property
-    def rules(self) -> int:
-        """How many rules are tried."""
+    def rules(self, clauses: int) -> int:
+        """How many rules with so many clauses are tried."""
         sizes = [len(self._grid.cuts[name]) for name in self._grid.names]
-        return 2 * sum(sizes) + 4 * sum(a * b for a, b in combinations(sizes, 2))
+        return int(2**clauses * sum(prod(chosen) for chosen in combinations(sizes, clauses)))
 
     def ranked(self, clauses: int) -> list[Rule]:
         """For every choice of so many components its best rule; the best of all comes first."""
@@ -105,28 +105,20 @@ class RuleSearch:
 
     def grid_score(self, clauses: int) -> float:
         """The best score of the grid, before any threshold is moved."""
-        return float(_highest(self._grid, self._late[None, :], (clauses,))[0])
+        return float(_highest(self._grid, self._late[None, :], clauses)[0])
 
-    def shuffled(
-        self, permutations: int, rng: np.random.Generator, within: Rule | None = None
-    ) -> Values:
-        """The best scores of the whole grid after so many shuffles of the outcomes.
+    def chances(self, shuffles: Iterable[Mask], clauses: Sequence[int] = (1, 2)) -> list[float]:
+        """How likely rules with so many clauses do as well after a shuffle of the outcomes.
 
-        `within` shuffles only among instances where a rule holds, and among the others: what is
-        found then is what chance adds to that rule.
+        Shuffles come in batches, one a row. The real outcomes count as one of them.
         """
-        size = self._late.size
-        apart = np.zeros(size, bool) if within is None else self.holds(within)
-        strata = [part for part in (np.flatnonzero(apart), np.flatnonzero(~apart)) if part.size]
-        batch = max(1, _BATCH // max(size, 4 * _PARTS * _PARTS))
-        found = []
-        for begin in range(0, permutations, batch):
-            rows = min(batch, permutations - begin)
-            labels = np.empty((rows, size), bool)
-            for part in strata:
-                labels[:, part] = rng.permuted(np.tile(self._late[part], (rows, 1)), axis=1)
-            found.append(_highest(self._grid, labels, (1, 2)))
-        return np.concatenate(found)
+        real = [self.grid_score(number) for number in clauses]
+        reached, tried = np.ones(len(clauses)), 1
+        for labels in shuffles:
+            for k, number in enumerate(clauses):
+                reached[k] += (_highest(self._grid, labels, number) >= real[k] - _CLOSE).sum()
+            tried += labels.shape[0]
+        return [float(count) / tried for count in reached]
 
     def holds(self, rule: Rule) -> Mask:
         """Where all clauses of a rule hold."""
@@ -172,8 +164,7 @@ class RuleSearch:
         covered, hit = np.cumsum(counts)[:-1], np.cumsum(hits)[:-1]
         if clause.above:
             covered, hit = counts.sum() - covered, hits.sum() - hit
-        weight, offset = _weights(covered, self._late.size, int(self._late.sum()))
-        k = int((hit * weight - offset).argmax())
+        k = int(_scores(hit, covered, self._late.sum(), self._late.size).argmax())
         threshold = round_between(float(values[k]), float(values[k + 1]))
         return Clause(clause.component, clause.above, threshold)
 
@@ -181,28 +172,22 @@ class RuleSearch:
         covered = self._all(clauses)
         hits = int((covered & self._late).sum())
         both = int(covered.sum())
-        weight, offset = _weights(np.array([both]), self._late.size, int(self._late.sum()))
-        return Rule(clauses, float(hits * weight[0] - offset[0]), hits, both - hits)
+        score = _scores(np.array(hits), np.array(both), self._late.sum(), self._late.size)
+        return Rule(clauses, float(score), hits, both - hits)
 
 
-def chance(score: float, shuffled: Values) -> float:
-    """The p-value of a best score among those of shuffled outcomes."""
-    return float(1 + (shuffled >= score - _CLOSE).sum()) / (1 + shuffled.size)
-
-
-def _highest(grid: _Grid, labels: Mask, clauses: Sequence[int]) -> Values:
+def _highest(grid: _Grid, labels: Mask, clauses: int) -> Values:
     highest = np.zeros(labels.shape[0])
-    for number in clauses:
-        for block in _blocks(grid, labels, number):
-            flat = block.scores.reshape(labels.shape[0], -1)
-            np.maximum(highest, flat.max(axis=1), out=highest)
+    for block in _blocks(grid, labels, clauses):
+        flat = block.scores.reshape(labels.shape[0], -1)
+        np.maximum(highest, flat.max(axis=1), out=highest)
     return highest
 
 
 def _blocks(grid: _Grid, labels: Mask, clauses: int) -> Iterator[_Scores]:
     """Scores of all rules with so many clauses; axes after the first go along the cuts."""
     rows, which = np.nonzero(labels)
-    late = int(labels[0].sum())
+    late = labels.sum(axis=1).reshape(-1, *(1,) * clauses)
     for names in combinations(grid.names, clauses):
         shape = tuple(len(grid.cuts[name]) + 1 for name in names)
         cells = np.ravel_multi_index([grid.bins[name] for name in names], shape)
@@ -215,8 +200,7 @@ def _blocks(grid: _Grid, labels: Mask, clauses: int) -> Iterator[_Scores]:
             covered, hit = counts, hits
             for axis, above in enumerate(sides):
                 covered, hit = _beyond(covered, axis, above), _beyond(hit, axis + 1, above)
-            weight, offset = _weights(covered, labels.shape[1], late)
-            yield _Scores(names, sides, hit * weight - offset)
+            yield _Scores(names, sides, _scores(hit, covered, late, labels.shape[1]))
 
 
 def _beyond(counts: npt.NDArray[np.intp], axis: int, above: bool) -> npt.NDArray[np.intp]:
@@ -228,8 +212,12 @@ def _beyond(counts: npt.NDArray[np.intp], axis: int, above: bool) -> npt.NDArray
     return np.delete(found, 0, axis=axis)
 
 
-def _weights(covered: npt.NDArray[np.intp], size: int, late: int) -> tuple[Values, Values]:
-    """What turns the timeouts that a rule covers into its score: `hits * weight - offset`."""
-    spread = covered * (size - covered) * float(late * (size - late))
-    scale = 1 / np.sqrt(np.where(spread > 0, spread, np.inf))
-    return size * scale, covered * late * scale
+def _scores(
+    hits: npt.NDArray[np.intp],
+    covered: npt.NDArray[np.intp],
+    late: npt.NDArray[np.intp],
+    size: int,
+) -> Values:
+    """Correlations, from the timeouts that rules cover; zero where one side is empty."""
+    spread = np.sqrt(covered * (size - covered) * 1.0) * np.sqrt(late * (size - late) * 1.0)
+    return (size * hits - covered * late) / np.where(spread > 0, spread, np.inf)

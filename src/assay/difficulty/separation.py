@@ -25,9 +25,11 @@ interval still begins at 0.29.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from assay.difficulty.clusters import Numbers
 from assay.difficulty.explanation import Separation
 from assay.difficulty.ranks import Values, midranks, pairs_won
 
@@ -39,58 +41,81 @@ def auc(timeouts: Values, solved: Values) -> float:
     return pairs_won(timeouts, solved) / (timeouts.size * solved.size)
 
 
+@dataclass(frozen=True)
+class Side:
+    """The values of the timeouts, or of what was solved, and the cluster that each lies in."""
+
+    values: Values
+    clusters: Numbers
+
+    @classmethod
+    def of(
+        cls, values: Sequence[float] | Values, clusters: Sequence[int] | Numbers | None = None
+    ) -> Side:
+        """Sorted, so that the order of the cases does not matter; without clusters, all differ."""
+        found = np.asarray(values, float)
+        _, numbers = np.unique(
+            np.arange(found.size) if clusters is None else clusters, return_inverse=True
+        )
+        order = np.lexsort((numbers, found))
+        return cls(found[order], numbers[order])
+
+    @property
+    def worth(self) -> float:
+        """How many clusters there are, large ones counted as the few that they outweigh (Kish)."""
+        sizes = np.bincount(self.clusters)
+        return float(sizes.sum() ** 2 / (sizes**2).sum())
+
+
 def separation(
     component: str,
-    timeouts: Sequence[float],
-    solved: Sequence[float],
+    timeouts: Side,
+    solved: Side,
     *,
     confidence: float,
     resamples: int,
     rng: np.random.Generator,
 ) -> Separation:
-    """Both sides must have a case; the order of the cases does not matter."""
-    positives, negatives = np.sort(np.asarray(timeouts, float)), np.sort(np.asarray(solved, float))
-    found = auc(positives, negatives)
+    """Both sides must have a case."""
+    found = auc(timeouts.values, solved.values)
     tail = (1 - confidence) / 2
     intervals = (
-        np.quantile(_resampled(positives, negatives, resamples, rng), [tail, 1 - tail]),
-        _score_interval(found, positives.size, negatives.size, tail),
-        _exact_interval(found, positives, negatives, tail),
+        np.quantile(_resampled(timeouts, solved, resamples, rng), [tail, 1 - tail]),
+        _score_interval(found, timeouts.worth, solved.worth, tail),
+        _exact_interval(found, timeouts, solved, tail),
     )
     low = min(float(interval[0]) for interval in intervals)
     high = max(float(interval[1]) for interval in intervals)
     return Separation(component, found, min(low, found), max(high, found))
 
 
-def _resampled(
-    positives: Values, negatives: Values, resamples: int, rng: np.random.Generator
-) -> Values:
-    """The AUCs of bootstrap samples, each side drawn anew with replacement."""
-    values, places = np.unique(np.concatenate([positives, negatives]), return_inverse=True)
-    sides = places[: positives.size], places[positives.size :]
-    batch = max(1, _BATCH // places.size)
+def _resampled(timeouts: Side, solved: Side, resamples: int, rng: np.random.Generator) -> Values:
+    """The AUCs of bootstrap samples, the clusters of each side drawn anew with replacement."""
+    values = np.unique(np.concatenate([timeouts.values, solved.values]))
+    batch = max(1, _BATCH // (timeouts.values.size + solved.values.size))
     found = []
     for begin in range(0, resamples, batch):
         rows = min(batch, resamples - begin)
-        up, down = (_counts(side, values.size, rows, rng) for side in sides)
+        up, down = (_counts(side, values, rows, rng) for side in (timeouts, solved))
         below = np.cumsum(down, axis=1) - down / 2
-        found.append(np.einsum("rk,rk->r", up, below))
-    return np.concatenate(found) / (positives.size * negatives.size)
+        found.append(np.einsum("rk,rk->r", up, below) / (up.sum(axis=1) * down.sum(axis=1)))
+    return np.concatenate(found)
 
 
-def _counts(
-    side: np.ndarray[tuple[int], np.dtype[np.intp]],
-    values: int,
-    rows: int,
-    rng: np.random.Generator,
-) -> Values:
+def _counts(side: Side, values: Values, rows: int, rng: np.random.Generator) -> Values:
     """How often each value is drawn, sample by sample."""
-    drawn = side[rng.integers(0, side.size, size=(rows, side.size))]
-    flat = (drawn + values * np.arange(rows)[:, None]).ravel()
-    return np.bincount(flat, minlength=rows * values).reshape(rows, values).astype(np.float64)
+    clusters = int(side.clusters.max()) + 1
+    drawn = rng.integers(0, clusters, size=(rows, clusters)) + clusters * np.arange(rows)[:, None]
+    times = np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters)
+    counts = np.zeros((rows, values.size))
+    own, begins = np.unique(side.values, return_index=True)
+    counts[:, np.searchsorted(values, own)] = np.add.reduceat(
+        times[:, side.clusters], begins, axis=1
+    )
+    return counts
 
 
-def _score_interval(found: float, m: int, n: int, tail: float) -> tuple[float, float]:
+def _score_interval(found: float, m: float, n: float, tail: float) -> tuple[float, float]:
     """All AUCs whose standard error, were they true, explains the one that was found."""
     from scipy.stats import norm
 
@@ -110,15 +135,13 @@ def _score_interval(found: float, m: int, n: int, tail: float) -> tuple[float, f
     return ends[0], ends[1]
 
 
-def _exact_interval(
-    found: float, positives: Values, negatives: Values, tail: float
-) -> tuple[float, float]:
+def _exact_interval(found: float, timeouts: Side, solved: Side, tail: float) -> tuple[float, float]:
     """Clopper-Pearson for a share of as many trials as the measured variance is worth."""
     from scipy.stats import beta, norm, t
 
-    fewest, most = sorted((positives.size, negatives.size))
-    trials = float(fewest)
-    variance = _variance(positives, negatives)
+    fewest, most = sorted((timeouts.worth, solved.worth))
+    trials = fewest
+    variance = _variance(timeouts, solved)
     if fewest > 1 and variance > 0:
         few = float(norm.isf(tail) / t.isf(tail, fewest - 1)) ** 2
         trials = min(max(few * found * (1 - found) / variance, trials), most)
@@ -128,12 +151,21 @@ def _exact_interval(
     return low, high
 
 
-def _variance(positives: Values, negatives: Values) -> float:
-    """DeLong's variance: how much the share of pairs won differs from case to case."""
-    m, n = positives.size, negatives.size
-    if min(m, n) < 2:
+def _variance(timeouts: Side, solved: Side) -> float:
+    """DeLong's variance with clusters (Obuchowski), without the part that both sides share.
+
+    How much the share of pairs won differs from cluster to cluster. What is left out, the
+    clusters with cases on both sides, would mostly make it smaller.
+    """
+    m, n = timeouts.values.size, solved.values.size
+    ranks = midranks(np.concatenate([timeouts.values, solved.values]))
+    won = (ranks[:m] - midranks(timeouts.values)) / n
+    lost = (ranks[m:] - midranks(solved.values)) / m
+    return _variance_of_mean(won, timeouts.clusters) + _variance_of_mean(lost, solved.clusters)
+
+
+def _variance_of_mean(shares: Values, clusters: Numbers) -> float:
+    sums = np.bincount(clusters, weights=shares - shares.mean())
+    if sums.size < 2:
         return 0.0
-    ranks = midranks(np.concatenate([positives, negatives]))
-    won = (ranks[:m] - midranks(positives)) / n
-    lost = (ranks[m:] - midranks(negatives)) / m
-    return float(won.var(ddof=1) / m + lost.var(ddof=1) / n)
+    return float(sums.size / (sums.size - 1) * (sums @ sums) / shares.size**2)
