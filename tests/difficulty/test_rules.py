@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from profiled_points import random_points
 
+from assay.difficulty.clusters import Clusters
 from assay.difficulty.components import NAMES
-from assay.difficulty.rules import Clause, RuleSearch, chance
+from assay.difficulty.rules import Clause, RuleSearch
 
 
 def columns(seed: int, count: int) -> dict[str, np.ndarray]:
@@ -71,19 +72,38 @@ def test_constant_components_are_left_out() -> None:
     assert RuleSearch(values, late).ranked(2) == []
 
 
+def free(count: int) -> Clusters:
+    """Cases that each stand for themselves."""
+    return Clusters(np.zeros(count, np.intp), np.arange(count))
+
+
 def test_shuffles_within_a_rule_keep_what_it_explains() -> None:
     values = columns(8, 60)
     late = values["U"] > 0.5
     late[:3] = ~late[:3]
     search = RuleSearch(values, late)
-    single = search.ranked(1)[0]
+    single = search.holds(search.ranked(1)[0])
     rng = np.random.default_rng(9)
-    assert search.shuffled(99, rng, within=single).min() >= search.grid_score(1) - 1e-9
-    free = search.shuffled(99, rng)
-    assert chance(search.grid_score(1), free) == 0.01
-    assert free.max() < search.grid_score(1)
+    (kept,) = search.chances(free(60).shuffles(late, 99, rng, among=single), (1,))
+    assert kept == 1
+    assert search.chances(free(60).shuffles(late, 99, rng), (1,)) == [0.01]
+
+
+def test_one_threshold_is_not_measured_against_pairs() -> None:
+    """Six against six, perfectly apart: a single rule does it in 10 of 924 ways, pairs in many."""
+    values = columns(3, 12)
+    late = np.arange(12) < 6
+    values["G_IBP"] = np.where(late, 100.0, 1.0) + np.arange(12)
+    search = RuleSearch(values, late)
+    singles, pairs = search.chances(free(12).shuffles(late, 999, np.random.default_rng(1)))
+    assert singles == pytest.approx(10 / 924, abs=0.012)
+    assert pairs > 0.05
+    assert search.rules(2) > 20 * search.rules(1)
 
 
 def test_chance_counts_the_real_outcome_too() -> None:
-    assert chance(0.5, np.array([0.1, 0.5, 0.7])) == 0.75
-    assert chance(0.9, np.zeros(99)) == 0.01
+    values = columns(4, 8)
+    late = np.arange(8) < 4
+    search = RuleSearch(values, late)
+    assert search.chances([]) == [1, 1]
+    assert search.chances([np.stack([late, late, ~late & False])]) == [0.75, 0.75]

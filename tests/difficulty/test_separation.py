@@ -11,14 +11,15 @@ from scipy.stats import norm
 
 from assay.difficulty.explanation import Separation
 from assay.difficulty.ranks import midranks, spearman
-from assay.difficulty.separation import auc, separation
+from assay.difficulty.separation import Side, auc, separation
 
 Draw = Callable[[np.random.Generator, float, int, int], tuple[np.ndarray, np.ndarray]]
 
 
 def found(timeouts: list[float], solved: list[float], seed: int = 0) -> Separation:
     rng = np.random.default_rng(seed)
-    return separation("U", timeouts, solved, confidence=0.95, resamples=499, rng=rng)
+    sides = Side.of(timeouts), Side.of(solved)
+    return separation("U", *sides, confidence=0.95, resamples=499, rng=rng)
 
 
 def test_auc_is_the_share_of_pairs_with_ties_counted_half() -> None:
@@ -107,7 +108,8 @@ def coverage(draw: Draw, true: float, m: int, n: int, draws: int) -> float:
     held = 0
     for _ in range(draws):
         up, down = draw(rng, true, m, n)
-        interval = separation("U", up, down, confidence=0.95, resamples=199, rng=rng)
+        sides = Side.of(up), Side.of(down)
+        interval = separation("U", *sides, confidence=0.95, resamples=199, rng=rng)
         held += interval.low <= true <= interval.high
     return held / draws
 
@@ -129,3 +131,39 @@ def test_coverage_with_three_timeouts_against_five_solved(shape: str, true: floa
 def test_coverage_whatever_the_shape_of_the_data(shape: str, m: int, n: int) -> None:
     for true in TRUE:
         assert coverage(SHAPES[shape], true, m, n, draws=300) >= least(300), true
+
+
+def test_copies_of_a_case_add_nothing_when_they_count_as_one() -> None:
+    up, down = [5.0, 6.0, 7.0, 2.5], [1.0, 2.0, 3.0, 4.0, 4.5]
+    rng = np.random.default_rng(0)
+    sides = (Side.of(np.repeat(v, 8), np.repeat(np.arange(len(v)), 8)) for v in (up, down))
+    copied = separation("U", *sides, confidence=0.95, resamples=499, rng=rng)
+    once = found(up, down)
+    assert (copied.auc, copied.low, copied.high) == pytest.approx((once.auc, once.low, once.high))
+    assert Side.of([1.0] * 12, [0] * 10 + [1, 2]).worth == pytest.approx(144 / 102)
+
+
+def clustered_coverage(sizes: list[int], true: float, spread: float, draws: int) -> float:
+    """Four families of ten are slow, by lot; `spread` is that inside families, 1 between them."""
+    rng = np.random.default_rng([len(sizes), round(100 * true)])
+    families = np.repeat(np.arange(len(sizes)), sizes)
+    shift = norm.ppf(true) * math.sqrt(2 * (1 + spread**2))
+    held = 0
+    for _ in range(draws):
+        slow = rng.permutation(len(sizes)) < max(1, round(0.4 * len(sizes)))
+        late = rng.random(families.size) < np.where(slow, 0.95, 0.05)[families]
+        late[:2] = True, False
+        values = rng.normal(size=len(sizes))[families] + shift * late
+        values += spread * rng.normal(size=families.size)
+        sides = (Side.of(values[side], families[side]) for side in (late, ~late))
+        interval = separation("U", *sides, confidence=0.95, resamples=99, rng=rng)
+        held += interval.low <= true <= interval.high
+    return held / draws
+
+
+@pytest.mark.parametrize(
+    "sizes", [[8] * 10, [2] * 40, [20] * 3, [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24]], ids=str
+)
+def test_coverage_when_families_stand_and_fall_together(sizes: list[int]) -> None:
+    for true in (0.5, 0.8):
+        assert clustered_coverage(sizes, true, 0.15, draws=200) >= least(200), true

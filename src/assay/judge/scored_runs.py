@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import BadInput
-from assay.judge.bound_truths import bound_truths, question_hashes
+from assay.judge.bound_truths import Hashes, bound_truths, question_hashes
 from assay.judge.judgement import Asked
 from assay.judge.results import REMEDY, Result, ResultLine, light, read_result_lines
 from assay.judge.run_folder import (
@@ -44,6 +44,7 @@ class OpenRuns:
     paths: tuple[Path, ...]
     plans: tuple[Mapping[str, Any], ...]
     folder: BenchmarkFolder
+    hashes: Hashes
     truths: Mapping[str, Truth]
     limits: Mapping[str, float]
     asked: Asked
@@ -83,6 +84,7 @@ def open_runs(
         paths=tuple(runs),
         plans=tuple(plans),
         folder=folder,
+        hashes=hashes,
         truths=bound_truths(folder, hashes),
         limits={entry.name: timeout or entry.timeout for entry in folder.entries},
         asked=Asked(instances, _repeats(runs, plans, only)),

@@ -88,8 +88,10 @@ def _summary(explanation: Explanation) -> str:
     return (
         f"Five numbers describe how difficult an instance is; here they are held against what "
         f"became of {count:,} instance{'' if count == 1 else 's'}. Timeouts include giving up and "
-        f"running out of memory. Intervals hold at {explanation.confidence:.0%}, from "
-        f"{explanation.resamples:,} bootstrap samples with seed {explanation.seed}."
+        f"running out of memory. Intervals hold at {explanation.confidence:.0%}; each is the hull "
+        f"of three, a score interval, an exact one, and a bootstrap of {explanation.resamples:,} "
+        f"samples (seed {explanation.seed}), with instances of one family, or of one network, "
+        "counted together."
     )
 
 

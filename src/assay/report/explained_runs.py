@@ -12,6 +12,7 @@ from assay.difficulty.explanation import Explanation, Point
 from assay.difficulty.profile_table import PROFILE_FILE, ProfileRow, read_profile_table
 from assay.difficulty.trajectories import knobs_of
 from assay.errors import BadInput
+from assay.judge.bound_truths import Hashes
 from assay.judge.judgement import Judgement, judge
 from assay.judge.outcome import SOLVED, Outcome
 from assay.judge.scored_runs import open_runs
@@ -37,10 +38,12 @@ def explain_runs(
     opened = open_runs(runs, benchmark)
     folder = opened.folder
     _refuse_strangers(folder, profiles)
+    _refuse_other_bytes(folder, profiles, opened.hashes)
     results = (result for result, _ in opened.results())
     judgement = judge(results, opened.truths, folder.title, opened.asked)
+    networks = networks_of(opened.hashes, opened.truths)
     points = [
-        _point(entry, values, opened.truths.get(entry.name))
+        _point(entry, values, opened.truths.get(entry.name), networks[entry.name])
         for entry in folder.entries
         if (values := _values(profiles, entry.name)) is not None
     ]
@@ -67,16 +70,48 @@ def _refuse_strangers(folder: BenchmarkFolder, profiles: Iterable[str]) -> None:
         )
 
 
+def _refuse_other_bytes(
+    folder: BenchmarkFolder, profiles: Mapping[str, ProfileRow], hashes: Hashes
+) -> None:
+    """A profile says which bytes it is about, unless an older version of Assay took it."""
+    for name, row in profiles.items():
+        taken_from = (row.others.get("onnx_sha256", ""), row.others.get("vnnlib_sha256", ""))
+        if any(mine and mine != its for mine, its in zip(taken_from, hashes[name], strict=True)):
+            raise BadInput(
+                f"{folder.path / PROFILE_FILE}: the profile of {name} is about other bytes than "
+                f"its files; run `assay profile {folder.path}` again"
+            )
+
+
+def networks_of(hashes: Hashes, truths: Mapping[str, Truth]) -> dict[str, str]:
+    """For each instance, a name that it shares with its twins and with all of the same network."""
+    leader: dict[str, str] = {}
+
+    def lead(name: str) -> str:
+        while leader.setdefault(name, name) != name:
+            name = leader[name]
+        return name
+
+    for name, (network, _) in hashes.items():
+        twin = truths[name].twin if name in truths else None
+        for other in (network, twin):
+            if other is not None:
+                leader[lead(other)] = lead(name)
+    return {name: lead(name) for name in hashes}
+
+
 def _values(profiles: Mapping[str, ProfileRow], instance: str) -> Mapping[str, float] | None:
     return profiles[instance].values if instance in profiles else None
 
 
-def _point(entry: FolderEntry, values: Mapping[str, float], truth: Truth | None) -> Point:
+def _point(
+    entry: FolderEntry, values: Mapping[str, float], truth: Truth | None, network: str
+) -> Point:
     if truth is None or entry.truth is None:
-        return Point(entry.name, entry.onnx.stem, values, {})
+        return Point(entry.name, entry.onnx.stem, values, {}, None, network)
     # The truths that a score needs come without parameters, which may be many.
     knobs = knobs_of(read_truth(entry.truth).parameters)
-    return Point(entry.name, truth.family, values, knobs, truth.answer)
+    return Point(entry.name, truth.family, values, knobs, truth.answer, network)
 
 
 def _outcomes(judgement: Judgement) -> list[Outcomes]:
