@@ -15,3 +15,7 @@ class CannotCertify(AssayError):
 
 class Unsupported(AssayError):
     """A network or property uses something this part of Assay does not handle."""
+
+
+class WrongLabel(AssayError):
+    """A truth is refuted by exact arithmetic at a point: nothing that rests on it may go on."""

@@ -8,13 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from difficulty import EVIDENCE, IMAGES, LIMIT_CPU_S, as_text
 from difficulty_plots import SymlogScale, figure
 from difficulty_sweeps import SEEDS, SWEEPS
 
 from assay.question.network import load
 from assay.truth.constructor import Constructor
 from assay.truth.families import families, family
+from difficulty import EVIDENCE, IMAGES, LIMIT_CPU_S, as_text
 
 DOCS = Path(__file__).parents[2] / "docs"
 FAMILIES = sorted(families())

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from assay.bounds.descent import descended
 from assay.bounds.inequalities import Excesses
 from assay.bounds.interval import IntervalNetwork, enclosing_box
 from assay.bounds.rounding import LARGEST
@@ -26,7 +27,6 @@ from assay.question.torch_view import torch_view
 Witness = tuple[Fraction, ...]
 _STARTS = 64
 _STEPS = 60
-_FADING = 0.93
 _TRIED = 4
 _NEARLY, _CLEARLY = 1e-13, 1e-9
 """Relative to the outputs: how close to a violation is worth an exact look, how far past it is
@@ -60,34 +60,13 @@ class Falsifier:
         return self.witness(self.descended(self._inside(share), _STEPS))
 
     def descended(self, points: Tensor, steps: int) -> Tensor:
-        """Where signed gradient steps lead each point, at the lowest margin on its way.
+        """Where signed gradient steps lead each point, until one is clearly past the margin."""
 
-        Half of the points descend on the margin, the others on one disjunct each.
-        """
-        disjuncts = len(self.excesses.thresholds)
-        number = torch.arange(len(points), device=points.device)
-        target, targeted = (number // 2) % disjuncts, number % 2 == 1
-        reach = self.upper / 5 - self.lower / 5
-        points = torch.minimum(torch.maximum(points, self.lower), self.upper)
-        best = torch.full((len(points),), math.inf, dtype=torch.float64, device=points.device)
-        lowest = points
-        for step in range(steps + 1):
-            points = points.detach().requires_grad_()
-            with torch.enable_grad():
-                outputs = self.view(points)
-                by_disjunct = self.excesses.at(outputs).amax(2)
-                margins = by_disjunct.amin(1)
-                own = by_disjunct.gather(1, target.unsqueeze(1))[:, 0]
-                goal = torch.where(targeted, own, margins)
-            better = margins.detach() < best
-            best = torch.where(better, margins.detach(), best)
-            lowest = torch.where(better.unsqueeze(1), points.detach(), lowest)
-            if step == steps or bool((best < -_CLEARLY * self._scale(outputs.detach())).any()):
-                break
-            (slope,) = torch.autograd.grad(goal.sum(), points)
-            moved = points.detach() - reach * _FADING**step * slope.sign()
-            points = torch.minimum(torch.maximum(moved, self.lower), self.upper)
-        return lowest
+        def past(margins: Tensor, outputs: Tensor) -> bool:
+            return bool((margins < -_CLEARLY * self._scale(outputs)).any())
+
+        box = (self.lower, self.upper)
+        return descended(self.view, self.excesses, box, points, steps, past).points
 
     def witness(self, points: Tensor) -> Witness | None:
         """The first of the most promising points that certainly violates, made exact."""

@@ -120,6 +120,26 @@ class IntervalNetwork:
         found = tuple(values.get(name, self.constants.get(name)) for name in node.inputs)
         return Call(self.network, node, found)
 
+    def moving(self, node: Node) -> tuple[int, ...]:
+        """The positions of inputs that depend on the network's input."""
+        known = (self.constants, self.network.initializers)
+        return tuple(
+            i for i, name in enumerate(node.inputs) if name and not any(name in k for k in known)
+        )
+
+    def unknown(self, node: Node) -> tuple[int, ...]:
+        """The positions of float inputs that are not one known number.
+
+        A constant that was computed with rounding is among them, though it does not move.
+        """
+        return tuple(
+            i
+            for i, name in enumerate(node.inputs)
+            if name
+            and name not in self.network.initializers
+            and not (name in self.constants and self.constants[name].exact)
+        )
+
     def results(self, node: Node, values: Mapping[str, Interval]) -> dict[str, Interval]:
         """What one node makes of the intervals of its inputs."""
         call = self.call(node, values)

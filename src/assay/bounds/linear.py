@@ -27,7 +27,7 @@ except ImportError:
 from assay.bounds.ascent import improved
 from assay.bounds.backward import AffineLink, Link, OpaqueLink, RelaxedLink, as_tuple
 from assay.bounds.interval import IntervalNetwork
-from assay.bounds.operators.affine import AFFINE, with_inputs
+from assay.bounds.operators.affine import AFFINE, is_affine, with_inputs
 from assay.bounds.operators.relaxation import KINKED, RELAXATIONS
 from assay.bounds.relaxed_network import RelaxedNetwork
 from assay.bounds.rounding import Interval
@@ -65,7 +65,7 @@ class LinearNetwork:
         self._affine = {
             i: self._affine_parts(node)
             for i, node in enumerate(self.intervals.nodes)
-            if self._is_affine(node)
+            if is_affine(node.op_type, self.intervals.unknown(node))
         }
         self.critical = self._critical()
         """Tensors whose ranges decide how well a nonlinear node is bounded."""
@@ -153,25 +153,10 @@ class LinearNetwork:
                 return RelaxedLink.of(node, relaxation, call.value(0), nodes)
         return OpaqueLink(node, tuple(values[name] for name in node.outputs if name), nodes)
 
-    def _variable(self, node: Node) -> tuple[int, ...]:
-        """The positions of float inputs that are not one known number."""
-        constants = self.intervals.constants
-        return tuple(
-            i
-            for i, name in enumerate(node.inputs)
-            if name
-            and name not in self.network.initializers
-            and not (name in constants and constants[name].exact)
-        )
-
-    def _is_affine(self, node: Node) -> bool:
-        variable = frozenset(self._variable(node))
-        return node.op_type in AFFINE and AFFINE[node.op_type].fits(variable)
-
     def _affine_parts(
         self, node: Node
     ) -> tuple[Call[Tensor], tuple[int, ...], tuple[Tensor | None, ...]]:
-        variable = self._variable(node)
+        variable = self.intervals.unknown(node)
         known = self.intervals.constants
         inputs = tuple(
             known[name].low if name in known and i not in variable else None
@@ -198,7 +183,7 @@ class LinearNetwork:
         found: dict[str, bool] = {}
         simple = {self.network.input_name}
         for i, node in enumerate(self.intervals.nodes):
-            read = {node.inputs[j] for j in self._variable(node)}
+            read = {node.inputs[j] for j in self.intervals.unknown(node)}
             if i in self._affine:
                 if read == {self.network.input_name}:
                     simple.update(node.outputs)

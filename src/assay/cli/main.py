@@ -16,6 +16,7 @@ from assay.cli import (
     export,
     families,
     import_benchmark,
+    profile,
     report,
     score,
     seal,
@@ -65,6 +66,7 @@ app.add_typer(verifiers.group, name="verifiers")
 app.command(name="run")(run_command.run)
 app.command(name="score")(score.score)
 app.command(name="report")(report.report)
+app.command(name="profile")(profile.profile)
 
 
 def _show_version(wanted: bool) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.errors import BadInput
 from assay.suite.folder import BenchmarkFolder
-from assay.truth.record import Truth
+from assay.truth.record import Truth, read_truth
 
 Hashes = Mapping[str, tuple[str, str]]
 """The sha256 of both files of each instance, by its name: network, then property."""
@@ -45,13 +45,6 @@ def bound_truths(folder: BenchmarkFolder, hashes: Hashes) -> dict[str, Truth]:
             )
         truths[entry.name] = _light(truth)
     return truths
-
-
-def read_truth(path: Path) -> Truth:
-    try:
-        return Truth.from_json(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"{path}: cannot be read ({error}); rebuild the benchmark") from None
 
 
 def _light(truth: Truth) -> Truth:

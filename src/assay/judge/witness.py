@@ -23,15 +23,15 @@ from fractions import Fraction
 from pathlib import Path
 
 from assay.errors import BadInput
-from assay.judge.point_evaluation import PointEvaluation
 from assay.judge.task import WitnessClass
 from assay.judge.witness_classes import BEST_FIRST, ESTABLISHING
-from assay.question import vnnlib2
+from assay.question.asked import read_specification, refuse_misfits
 from assay.question.balls import Bounds
 from assay.question.network import Network, load_file
+from assay.question.point_evaluation import PointEvaluation
 from assay.question.property import Case, Specification
 from assay.question.region import Box
-from assay.question.sexpr import MAX_CHARACTERS, Atom, Source
+from assay.question.sexpr import Atom, Source
 
 TOLERANCE = Fraction(1, 10_000)
 """How far outside of the box VNN-COMP lets an input be."""
@@ -87,7 +87,7 @@ def classify(
 ) -> WitnessReport:
     """The class of a witness, one decimal text an input; the best one over several cases."""
     cases = (specification,) if isinstance(specification, Case) else specification.cases
-    _refuse_misfits(network, cases)
+    refuse_misfits(network, cases)
     point, problem = _point(witness, network.inputs)
     if point is None:
         return WitnessReport("missing", tolerance, detail=problem)
@@ -99,27 +99,6 @@ def classify(
 def classify_files(onnx: Path, vnnlib: Path, witness: Sequence[str] | None) -> WitnessReport:
     """The class of a witness to the question in two files."""
     return classify(load_file(onnx), read_specification(vnnlib), witness)
-
-
-def read_specification(path: Path) -> Specification:
-    try:
-        with path.open("rb") as stream:
-            text = stream.read(MAX_CHARACTERS + 1).decode("utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror}); check the file") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{path}: not UTF-8 text; give a VNN-LIB file") from None
-    return vnnlib2.read_any(text, str(path))
-
-
-def _refuse_misfits(network: Network, cases: Sequence[Case]) -> None:
-    for case in cases:
-        sizes = (case.box.dimension, case.violation.outputs)
-        if sizes != (network.inputs, network.outputs):
-            raise BadInput(
-                f"{network.place}: has {network.inputs} inputs and {network.outputs} outputs where "
-                f"the property speaks of {sizes[0]} and {sizes[1]}; give the files of one question"
-            )
 
 
 def _point(witness: Sequence[str] | None, inputs: int) -> tuple[list[Fraction] | None, str]:

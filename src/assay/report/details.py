@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import BadInput, Unsupported
-from assay.judge.bound_truths import read_truth
 from assay.judge.outcome import Outcome
 from assay.judge.results import Result
 from assay.question.network import load
@@ -24,6 +23,7 @@ from assay.report.material import Material, Task
 from assay.report.wording import WORST_FIRST
 from assay.suite.folder import FolderEntry
 from assay.truth.instance import sha256
+from assay.truth.record import read_truth
 
 LOG_TAIL = 4_000
 _COMMAND = 2_000

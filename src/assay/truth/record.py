@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal
 
 from assay.errors import BadInput
@@ -70,3 +71,10 @@ class Truth:
         if truth.answer not in ("robust", "violated") or truth.guard not in ("float32", "real"):
             raise BadInput(f"{place}: answer or guard is not a known word; rebuild it")
         return truth
+
+
+def read_truth(path: Path) -> Truth:
+    try:
+        return Truth.from_json(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(f"{path}: cannot be read ({error}); rebuild the benchmark") from None

@@ -9,7 +9,7 @@ map is A^T itself; products and convolutions have a direct form, because they ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -233,3 +233,8 @@ AFFINE: dict[str, Affine] = {
     "ReduceSum": _linear("ReduceSum", _reduced),
     "Sub": Affine(ELEMENTWISE["Sub"], sized(ELEMENTWISE["Add"]), terms=_operands),
 }
+
+
+def is_affine(op_type: str, variable: Iterable[int]) -> bool:
+    """Whether an operator is affine jointly in the inputs at these positions."""
+    return op_type in AFFINE and AFFINE[op_type].fits(frozenset(variable))

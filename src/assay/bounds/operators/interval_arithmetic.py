@@ -171,7 +171,8 @@ def leaky_slope(call: Call[Interval], like: Tensor) -> Interval:
     return Interval.exactly(like.new_tensor(float(np.float32(call.attribute("alpha", 0.01)))))
 
 
-def _pow(call: Call[Interval]) -> Interval:
+def power_operands(call: Call[Interval]) -> tuple[Interval, Tensor]:
+    """The base and the natural exponents of Pow, of equal rank."""
     x, given = call.value(0), call.constant(1).astype(np.float64)
     if not ((given >= 0) & (given == np.floor(given)) & (given < _HIGHEST_POWER)).all():
         raise Unsupported(
@@ -179,9 +180,12 @@ def _pow(call: Call[Interval]) -> Interval:
         )
     exponents = torch.as_tensor(given.astype(np.int64), device=x.low.device).unsqueeze(0)
     rank = max(x.low.ndim, exponents.ndim)
-    (x,) = aligned(x) if x.low.ndim == rank else (_lifted(x, rank),)
-    exponents = exponents.reshape(1, *(1,) * (rank - exponents.ndim), *exponents.shape[1:])
-    return to_natural_power(x, exponents)
+    x = x if x.low.ndim == rank else _lifted(x, rank)
+    return x, exponents.reshape(1, *(1,) * (rank - exponents.ndim), *exponents.shape[1:])
+
+
+def _pow(call: Call[Interval]) -> Interval:
+    return to_natural_power(*power_operands(call))
 
 
 ARITHMETIC: dict[str, Operator[Interval]] = {

@@ -152,7 +152,8 @@ def _logistic_share(x: Interval) -> Interval:
     return sigmoid(times(plus(x, times(cube, share)), wide))
 
 
-def _softmax(call: Call[Interval]) -> Interval:
+def softmax_of(call: Call[Interval]) -> Interval:
+    """The shares that a node's scores give, for Softmax and LogSoftmax alike."""
     x, axis, shape = _softmax_axis(call)
     low, high = softmax(x, axis)
     return Interval(low.reshape(shape), high.reshape(shape))
@@ -229,7 +230,7 @@ SMOOTH_FUNCTIONS: dict[str, Operator[Interval]] = {
     "LogSoftmax": _log_softmax,
     "Sigmoid": _unary(sigmoid),
     "Sin": _sin,
-    "Softmax": _softmax,
+    "Softmax": softmax_of,
     "Softplus": _unary(softplus),
     "Sqrt": _unary(sqrt),
     "Tanh": _unary(tanh),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.judge.task import Answer
-from assay.judge.witness import read_specification
+from assay.question.asked import read_specification
 from assay.question.network import load_file
 
 _WORDS = {"robust": "unsat", "violated": "sat", "unknown": "unknown"}

@@ -63,7 +63,7 @@ def power(call: Call[Tensor]) -> Tensor:
 
 
 def clip(call: Call[Tensor]) -> Tensor:
-    low, high = _bound(call, 1, "min"), _bound(call, 2, "max")
+    low, high = clip_bound(call, 1, "min"), clip_bound(call, 2, "max")
     if low is None and high is None:
         return call.value(0)
     return torch.clamp(call.value(0), min=low, max=high)
@@ -90,7 +90,8 @@ def batch_normalization(call: Call[Tensor]) -> Tensor:
     return (x - centre) * (scale / torch.sqrt(variance + epsilon)) + bias
 
 
-def _bound(call: Call[Tensor], index: int, label: str) -> Tensor | None:
+def clip_bound(call: Call[Tensor], index: int, label: str) -> Tensor | None:
+    """A bound of Clip, given as input `index` or, in older opsets, as an attribute."""
     x = call.value(0)
     if label in call.node.attributes:
         return torch.as_tensor(call.attribute(label, 0.0), dtype=x.dtype, device=x.device)

@@ -48,7 +48,7 @@ def conv(call: Call[Tensor]) -> Tensor:
     return _unmerged(
         call,
         convolve(
-            _padded(_merged(x), window, 0.0),
+            padded(_merged(x), window, 0.0),
             weight[0],
             None if bias is None else bias[0],
             stride=window.strides,
@@ -64,7 +64,7 @@ def average_pool(call: Call[Tensor]) -> Tensor:
         raise Unsupported(f"{call.place} is not supported: dilations")
     functions = (functional.avg_pool1d, functional.avg_pool2d, functional.avg_pool3d)
     pool = _by_rank(call, window, functions)
-    means = pool(_padded(_merged(x), window, 0.0), window.kernel, window.strides)
+    means = pool(padded(_merged(x), window, 0.0), window.kernel, window.strides)
     if window.padded and not call.attribute("count_include_pad", 0):
         counts = torch.as_tensor(window.coverage(call.input_shape(0)[2:])).to(means)
         means = means * (math.prod(window.kernel) / counts)
@@ -75,8 +75,8 @@ def max_pool(call: Call[Tensor]) -> Tensor:
     x, window = call.value(0), read_pool(call)
     functions = (functional.max_pool1d, functional.max_pool2d, functional.max_pool3d)
     pool = _by_rank(call, window, functions)
-    padded = _padded(_merged(x), window, -math.inf)
-    return _unmerged(call, pool(padded, window.kernel, window.strides, dilation=window.dilations))
+    framed = padded(_merged(x), window, -math.inf)
+    return _unmerged(call, pool(framed, window.kernel, window.strides, dilation=window.dilations))
 
 
 def global_average_pool(call: Call[Tensor]) -> Tensor:
@@ -119,7 +119,8 @@ def _unmerged(call: Call[Tensor], x: Tensor) -> Tensor:
     return x.reshape(-1, *call.output_shape())
 
 
-def _padded(x: Tensor, window: Window, fill: float) -> Tensor:
+def padded(x: Tensor, window: Window, fill: float) -> Tensor:
+    """A tensor with batch and channels first, with `fill` around its spatial axes."""
     if not window.padded:
         return x
     edges = zip(reversed(window.before), reversed(window.after), strict=True)

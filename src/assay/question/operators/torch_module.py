@@ -48,7 +48,8 @@ class TorchNetwork(torch.nn.Module):
         constants = {name: self.get_buffer(key) for name, key in self._buffer_names.items()}
         start = points.reshape(-1, *network.input_shape)
         result = walk(network, TORCH_OPERATORS, constants, start, _check)
-        return result.expand(points.shape[0], *result.shape[1:]).flatten(1)
+        everywhere = result.expand(points.shape[0], *result.shape[1:])
+        return everywhere.reshape(points.shape[0], network.outputs)
 
     def _try_out(self, dtype: torch.dtype) -> None:
         """One evaluation now, so that a malformed node is named before anyone relies on it."""

@@ -1,0 +1,122 @@
+"""`assay profile`: what makes each question of a benchmark hard."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.errors import BadInput, WrongLabel
+
+if TYPE_CHECKING:
+    from assay.difficulty.settings import Settings
+    from assay.suite.profiling import Profiled
+
+
+def profile(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR | ONNX VNNLIB", help="A benchmark folder, or one question."),
+    ],
+    samples: Annotated[int, typer.Option(help="Sampled inputs an instance.")] = 1000,
+    tau: Annotated[
+        float, typer.Option(help="Slopes and gradients closer than this count as equal.")
+    ] = 0.01,
+    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+    growth: Annotated[
+        int, typer.Option(min=1, help="How many times its samples A_tau may take if it saturates.")
+    ] = 4,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
+    device: Annotated[
+        str, typer.Option(metavar="cpu|cuda", help="Where samples and the search run.")
+    ] = "cpu",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Measure the five components of difficulty of every question; writes DIR/profile.csv.
+
+    M_min, the smallest sampled margin; G_IBP, how much of it interval bounds lose; U, the share of
+    units that stay nonlinear; A_tau, the number of local behaviours; d_eff, how many inputs matter
+    at once. Any benchmark in the layout of VNN-COMP will do; see docs/difficulty.md.
+
+    An instance that cannot be profiled is marked in its row and does not stop the others; a label
+    that exact arithmetic refutes stops everything with exit code 1.
+
+    Examples:
+
+      assay profile bench
+
+      assay profile bench --samples 5000 --tau 0.05 --jobs 2
+
+      assay profile net.onnx query.vnnlib
+    """
+    from assay.cli.output import shown_progress
+    from assay.difficulty.settings import Settings
+    from assay.suite.profiling import profile_folder, profile_question
+    from assay.suite.workers import available_cores
+
+    settings = Settings(samples, tau, seed, growth, device)
+    try:
+        if len(paths) == 1:
+            with shown_progress("profile") as watcher:
+                found = profile_folder(paths[0], settings, jobs or available_cores(), watcher)
+        elif len(paths) == 2:
+            found = profile_question(paths[0], paths[1], settings)
+        else:
+            raise BadInput("give one benchmark folder, or one ONNX and one VNN-LIB file")
+    except KeyboardInterrupt:
+        print("assay: stopped; run the same command again to continue", file=sys.stderr)
+        raise typer.Exit(130) from None
+    except WrongLabel as error:
+        print(f"assay: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
+    _show(found, settings, paths, as_json)
+    for row in found.failed:
+        print(f"assay: {row.instance}: {row.note}", file=sys.stderr)
+    if found.failed:
+        raise typer.Exit(2)
+
+
+def _show(found: Profiled, settings: Settings, paths: Sequence[Path], as_json: bool) -> None:
+    from assay.cli.output import print_json, print_line
+    from assay.cli.profile_view import print_profiles
+    from assay.suite.profile_rows import PROFILE_FILE
+
+    target = paths[0] / PROFILE_FILE if len(paths) == 1 else None
+    if as_json:
+        print_json(_document(found, settings, target))
+        return
+    print_profiles(found.rows, settings)
+    done = [row for row in found.rows if row.status == "ok"]
+    seconds = sorted(float(row.cells["seconds"]) for row in done)
+    if target is not None:
+        before = f", {found.already} of them known before" if found.already else ""
+        middle = f"; median {seconds[len(seconds) // 2]:.2f} s" if seconds else ""
+        print_line(f"{target}: {len(done)} of {len(found.rows)} profiled{before}{middle}.")
+
+
+def _document(found: Profiled, settings: Settings, target: Path | None) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "file": None if target is None else str(target),
+        "settings": asdict(settings),
+        "profiles": [
+            {
+                "instance": row.instance,
+                "status": row.status,
+                "note": row.note,
+                **_finite(row.cells),
+                "point": list(row.point),
+            }
+            for row in found.rows
+        ],
+    }
+
+
+def _finite(cells: Mapping[str, object]) -> dict[str, object]:
+    """JSON knows no infinity: such a bound is given as text."""
+    endless = (float("inf"), float("-inf"))
+    return {name: str(v) if v in endless else v for name, v in cells.items()}
