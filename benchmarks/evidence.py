@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import attack_labels
+import profile_speed
 import radius_solvers
 
 ROOT = Path(__file__).parents[1]
@@ -260,6 +261,9 @@ def main() -> None:
             f"## Labels under attack ({arguments.points} points an instance)",
             "",
             under_attack,
+            "## Difficulty profiles of the largest networks",
+            "",
+            profile_speed.table(profile_speed.measured(folder)),
             "## Who finds the radius: our phase search beside MILP solvers",
             "",
             table(radius_solvers.HEADER, solvers),

@@ -7,42 +7,20 @@ from collections.abc import Callable
 import pytest
 import specimens
 import torch
-from mixed_networks import MIXED, inside, random_boxes, tensor_values
-from torch import Tensor
+from mixed_networks import MIXED, random_boxes
+from sampled_ranges import assert_samples_within
 
-from assay.bounds.interval import enclosing_box, interval_bounds
-from assay.bounds.linear import LinearNetwork
+from assay.bounds.interval import enclosing_box
 from assay.question import vnnlib
 from assay.question.network import Network, load
 
 POINTS = 100_000
-_CHUNK = 5_000
-
-
-def assert_all_nodes_hold(network: Network, lower: Tensor, upper: Tensor) -> None:
-    """Values at sampled points, up to the rounding that the bounds of the point itself show."""
-    engine = LinearNetwork(network)
-    refined = engine.relaxed(engine.intervals.start(lower, upper)).values
-    plain = interval_bounds(network, lower, upper)
-    each = POINTS // len(lower)
-    smallest: dict[str, int] = {}
-    points = inside(lower, upper, each, seed=11)
-    for chunk in points.split(_CHUNK // len(lower), dim=1):
-        count, flat = chunk.shape[1], chunk.flatten(0, 1)
-        at_points = interval_bounds(network, flat, flat)
-        for name, values in tensor_values(network, flat).items():
-            slack = at_points[name][1] - at_points[name][0] + 2.0**-46 * (1 + flat.abs().amax())
-            for low, high in (plain[name], (refined[name].low, refined[name].high)):
-                assert (values >= low.repeat_interleave(count, dim=0) - slack).all(), name
-                assert (values <= high.repeat_interleave(count, dim=0) + slack).all(), name
-            smallest[name] = smallest.get(name, 0) + len(values)
-    assert all(count == POINTS for count in smallest.values())
 
 
 @pytest.mark.parametrize("build", MIXED)
 def test_networks_of_mixed_operators(build: Callable[[int], Network]) -> None:
     network = build(7)
-    assert_all_nodes_hold(network, *random_boxes(network, 5, seed=7))
+    assert_samples_within(network, *random_boxes(network, 5, seed=7), POINTS)
 
 
 @pytest.mark.parametrize(
@@ -56,4 +34,4 @@ def test_networks_of_the_families(setting: str) -> None:
     middle = (lower + upper) / 2
     narrow = middle + (lower - middle) / 8, middle + (upper - middle) / 8
     both = torch.cat([lower, narrow[0]]), torch.cat([upper, narrow[1]])
-    assert_all_nodes_hold(network, *both)
+    assert_samples_within(network, *both, POINTS)

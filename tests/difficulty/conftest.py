@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-for folder in ("question", "bounds"):
+for folder in ("question", "bounds", "truth"):
     path = str(Path(__file__).parents[1] / folder)
     if path not in sys.path:
         sys.path.append(path)

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.difficulty.gradients import Cells, Regions, effective_dimension, mass_below_minimum
+from assay.difficulty.gradients import Regions, cell_counts, effective_dimension, mass_below_minimum
 
 
 def counted(places: np.ndarray) -> Regions:
-    cells = Cells(1.0, 1.0)
-    cells.add(places.reshape(-1, 1).astype(float))
-    return Regions.of(cells)
+    return Regions.of(cell_counts([places.reshape(-1, 1).astype(float)], 1.0, 1.0))
 
 
 def test_the_share_below_the_minimum_is_exact() -> None:
@@ -86,6 +84,4 @@ def test_equal_gradients_on_the_edge_of_a_cell_stay_together() -> None:
     """0.05 on a grid of width 0.1 lies between two cells; rounding must not split them."""
     rng = np.random.default_rng(4)
     gradients = np.full((500, 20), 0.05) * (1 + 1e-15 * rng.integers(-4, 5, size=(500, 20)))
-    cells = Cells(0.1, 1.0)
-    cells.add(gradients)
-    assert cells.distinct == 1
+    assert len(cell_counts([gradients], 0.1, 1.0)) == 1

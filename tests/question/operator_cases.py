@@ -166,6 +166,10 @@ CASES: tuple[Case, ...] = (
     Case("ReduceSum", _IMAGE, (X, ints(3)), note="last"),
     Case("ReduceSum", _IMAGE, attributes={"axes": [1]}, opset=11),
     Case("ReduceSum", _IMAGE, attributes={"noop_with_empty_axes": 1}, note="nothing"),
+    # Single numbers, which have no axes
+    Case("Relu", (), note="number"),
+    Case("ReduceSum", _ROW, attributes={"keepdims": 0}, note="number"),
+    Case("ReduceMax", _ROW, attributes={"keepdims": 0}, note="number"),
     # Movement
     Case("Flatten", _IMAGE),
     Case("Flatten", _IMAGE, attributes={"axis": 2}, note="axis"),

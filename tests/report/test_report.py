@@ -4,153 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 import tracemalloc
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
+from page_reader import CHROMIUM, EVIL, Page, in_browser
+from small_runs import answers, benchmark, result, run, truth
 
 from assay.errors import BadInput
-from assay.judge.results import Result
-from assay.judge.run_folder import benchmark_sha256
 from assay.judge.scored_runs import open_runs, score_runs
 from assay.report.banner import banners
-from assay.report.charts import LogScale, cactus
+from assay.report.charts import cactus
 from assay.report.details import LOG_TAIL, details, margin_text
 from assay.report.material import gather
 from assay.report.page import write_charts, write_report
 from assay.report.png import png
+from assay.report.scales import LogScale
 from assay.suite.folder import BenchmarkFolder
-from assay.truth.instance import sha256
-from assay.truth.record import Answer, Guard, Truth
-
-ONNX, VNNLIB = b"not a network", b"(declare-const X_0 Real)\n(assert (<= X_0 1))\n"
-EVIL = (
-    "</script><script>document.title='OWNED'</script><img src=x onerror=\"document.title='OWNED'\">"
-)
-CHROMIUM = shutil.which("chromium")
-
-
-def truth(answer: Answer, guard: Guard = "float32", family: str = "meap") -> Truth:
-    margin = Fraction(1, 3) if answer == "robust" else Fraction(-1, 7)
-    kind = {"kind": "witness" if answer == "violated" else family}
-    witness = ("0.25",) if answer == "violated" else None
-    digests = (sha256(ONNX), sha256(VNNLIB))
-    return Truth(answer, margin, guard, family, {"width": 3}, 7, None, *digests, kind, witness)
-
-
-def benchmark(path: Path, truths: dict[str, Truth | None]) -> Path:
-    for part in ("onnx", "vnnlib", "truth"):
-        (path / part).mkdir(parents=True)
-    for name, known in truths.items():
-        (path / f"onnx/{name}.onnx").write_bytes(ONNX)
-        (path / f"vnnlib/{name}.vnnlib").write_bytes(VNNLIB)
-        if known:
-            (path / f"truth/{name}.json").write_text(known.to_json())
-    rows = [f"onnx/{name}.onnx,vnnlib/{name}.vnnlib,30\n" for name in truths]
-    (path / "instances.csv").write_text("".join(rows))
-    return path
-
-
-def result(instance: str, verdict: str | None, verifier: str = "tool", **changes: Any) -> Result:
-    values = {
-        "version": "1.0",
-        "ending": "answered",
-        "wall_s": 1.5,
-        "cpu_s": 1.0,
-        "memory_mb": 20.0,
-        "repeat": 0,
-        "onnx_sha256": sha256(ONNX),
-        "vnnlib_sha256": sha256(VNNLIB),
-        "command": (f"/opt/{verifier}", instance),
-        "log": f"logs/{verifier}/{instance}.{changes.get('repeat', 0)}.log",
-    }
-    return Result(instance=instance, verifier=verifier, verdict=verdict, **(values | changes))  # type: ignore[arg-type]
-
-
-def run(path: Path, bench: Path, results: Iterable[Result], log: str = "") -> Path:
-    path.mkdir()
-    digest = benchmark_sha256(BenchmarkFolder.open(bench))
-    plan = {"benchmark": str(bench), "benchmark_sha256": digest, "timeout_s": 20}
-    verifiers: dict[str, str] = {}
-    with (path / "results.jsonl").open("w") as stream:
-        for item in results:
-            stream.write(item.to_line())
-            verifiers[item.verifier] = item.version
-            if log:
-                (path / item.log).parent.mkdir(parents=True, exist_ok=True)
-                (path / item.log).write_text(log)
-    record = plan | {"memory_mb": 2048.0, "verifiers": verifiers}
-    (path / "run.json").write_text(json.dumps(record))
-    return path
-
-
-class Page(HTMLParser):
-    """The elements and texts of a page, as a browser would tell them apart."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.script: list[str] = []
-        self.text = ""
-        self._inside = ""
-        self.feed(path.read_text(encoding="utf-8"))
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        self._inside = tag
-        if tag == "script":
-            self.script.append("")
-
-    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
-        self._inside = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._inside == "script":
-            self.script[-1] += data
-        elif self._inside != "style":
-            self.text += data
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.script[0])
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Path:
-    known: dict[str, Truth | None] = {
-        "a-robust": truth("robust"),
-        "a-violated": truth("violated"),
-        "b-robust": truth("robust", family="corners"),
-        "edge-violated": truth("violated", "real", "corners"),
-        "foreign": None,
-    }
-    return benchmark(tmp_path / "bench", known)
-
-
-def answers(verifier: str, wrong: bool) -> Iterator[Result]:
-    yield result("a-robust", "robust", verifier)
-    if wrong:
-        yield result("a-violated", "robust", verifier)
-    else:
-        yield result("a-violated", "violated", verifier, witness=("0.5",), witness_class="exact")
-    yield result("b-robust", None, verifier, ending="timeout", wall_s=20.0, detail="met the limit")
-    yield result("edge-violated", "robust", verifier)
-    yield result("foreign", "robust", verifier)
-
-
-@pytest.fixture
-def first(tmp_path: Path, bench: Path) -> Path:
-    return run(tmp_path / "run", bench, [*answers("good", False), *answers("liar", True)], "hello")
+from assay.truth.record import Truth
 
 
 def test_soundness_comes_first(first: Path) -> None:
@@ -242,14 +117,8 @@ def test_hostile_names_and_logs_stay_text(hostile: Path, tmp_path: Path) -> None
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_a_browser_shows_the_tasks_and_runs_nothing_else(hostile: Path, tmp_path: Path) -> None:
-    assert CHROMIUM
     report = write_report([hostile], None, tmp_path / "r.html")
-    flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-sync --dump-dom"
-    quiet = "--disable-background-networking --disable-component-update --disable-quic"
-    command = [CHROMIUM, *flags.split(), *quiet.split(), f"--user-data-dir={tmp_path / 'profile'}"]
-    shown = subprocess.run(
-        [*command, report.path.as_uri()], capture_output=True, text=True, timeout=120, check=True
-    ).stdout
+    shown = in_browser(report.path, tmp_path / "profile")
     assert "<title>Assay report: bench</title>" in shown
     assert len(re.findall('<tr class="row"', shown)) == 3
     assert '<span class="chip o-unsound"' in shown
@@ -338,7 +207,7 @@ def test_a_chart_of_many_points_stays_small() -> None:
 
 @pytest.mark.parametrize("values", [[], [0.0], [1.0], [1.0, 1.0], [0.003, 86_400.0], [1e9]])
 def test_scales_hold_their_values(values: list[float]) -> None:
-    scale = LogScale.over(values)
+    scale = LogScale.over(values, 0.01, 1e7)
     assert scale.low < scale.high
     assert all(0 <= scale.share(value) <= 1 for value in values)
     assert all(0 <= share <= 1 for share, _ in scale.ticks())

@@ -25,6 +25,7 @@ from torch import Tensor
 from assay.bounds.operators.affine import Affine, transposed, with_inputs
 from assay.bounds.operators.relaxation import Relaxation
 from assay.bounds.rounding import TINY, Interval, gamma
+from assay.bounds.rows import as_rows
 from assay.question.network import Node
 from assay.question.operators.call import Call
 
@@ -51,7 +52,7 @@ class Link(Protocol):
 
 def dot(functional: Tensor, weights: Tensor) -> Tensor:
     """[B, K] sums of functional [B, K, *shape] times weights [B or 1, *shape]."""
-    return (functional.flatten(2) @ weights.flatten(1).unsqueeze(2)).squeeze(2)
+    return (as_rows(functional, 2) @ as_rows(weights).unsqueeze(2)).squeeze(2)
 
 
 def roundings(*shapes: Sequence[int], nodes: int) -> int:
@@ -115,7 +116,7 @@ class AffineLink:
         node = constants.node
         limits = [inputs[node.inputs[i]].size for i in variable]
         sizes = as_tuple(rule.sizes(with_inputs(constants, variable, limits)))
-        reach = sum((limit.flatten(1).sum(1, keepdim=True) for limit in limits), start=TINY)
+        reach = sum((as_rows(limit).sum(1, keepdim=True) for limit in limits), start=TINY)
         shapes = [tuple(t.shape[1:]) for t in (*limits, *sizes)]
         count = rule.roundings(constants) + roundings(*shapes, nodes=nodes)
         padded = tuple(size + _LEAST_SIZE for size in sizes)
@@ -155,7 +156,7 @@ class RelaxedLink:
     @classmethod
     def of(cls, node: Node, relaxation: Relaxation, x: Interval, nodes: int) -> RelaxedLink:
         shape = x.low.shape[1:]
-        floor = TINY * (1 + x.size.flatten(1).sum(1, keepdim=True))
+        floor = TINY * (1 + as_rows(x.size).sum(1, keepdim=True))
         size = relaxation.size + _LEAST_SIZE
         return cls(node, relaxation, size, floor, gamma(roundings(shape, shape, nodes=nodes)))
 

@@ -35,6 +35,7 @@ from assay.bounds.leaves import is_piecewise_linear, solved
 from assay.bounds.linear import LinearNetwork
 from assay.bounds.relaxed_network import Bound, RelaxedNetwork
 from assay.bounds.rounding import Interval
+from assay.bounds.rows import as_rows
 from assay.bounds.splitting import best_candidates, input_scores, splittable, unit_scores
 
 Verdict = Literal["robust", "violated", "unknown"]
@@ -147,7 +148,7 @@ class _Search:
         def every(tensor: Tensor) -> Tensor:
             return tensor.expand(count, *tensor.shape[1:]).clone()
 
-        lower, upper = (every(x.flatten(1)) for x in (self.box.low, self.box.high))
+        lower, upper = (every(as_rows(x)) for x in (self.box.low, self.box.high))
         blends = {}
         for link in kinks:
             assert isinstance(link, RelaxedLink)
@@ -199,7 +200,7 @@ class _Search:
         return relaxed, found, self._floors(relaxed, domains, found.bound)
 
     def _floors(self, relaxed: RelaxedNetwork, domains: Domains, bounds: Tensor) -> Tensor:
-        sizes = relaxed.values[self.network.output_name].size.flatten(1)
+        sizes = as_rows(relaxed.values[self.network.output_name].size)
         floors = self.excesses.floors(bounds, domains.disjunct, sizes)
         return torch.maximum(floors, domains.bound)
 
@@ -219,7 +220,7 @@ class _Search:
         relaxed, found, floors = self._bounded(domains, steps)
         self.boxes += len(domains)
         number, row = torch.arange(len(domains)), found.bound.argmax(1)
-        slope = found.at_input.flatten(2)[number, row]
+        slope = as_rows(found.at_input, 2)[number, row]
         minimisers = torch.where(slope > 0, domains.lower, domains.upper)
         updated = replace(
             domains,

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from assay.bounds.relaxed_network import Choice
 from assay.bounds.rounding import Interval
+from assay.bounds.rows import as_rows
 
 Tensors = Mapping[str, Tensor]
 
@@ -83,7 +84,7 @@ class Units:
         """[N, units] of tensors by name."""
         if not self.names:
             return torch.zeros(boxes, 0, dtype=torch.float64)
-        return torch.cat([tensors[name].flatten(1) for name in self.names], dim=1)
+        return torch.cat([as_rows(tensors[name]) for name in self.names], dim=1)
 
     def shaped(self, flat: Tensor, like: Tensors) -> dict[str, Tensor]:
         """Tensors by name of [N, units]."""

@@ -30,6 +30,7 @@ from assay.bounds.operators.interval_linear import INTERVAL_LINEAR
 from assay.bounds.operators.interval_movement import MOVEMENT
 from assay.bounds.operators.interval_smooth import SMOOTH_FUNCTIONS
 from assay.bounds.rounding import Interval, refuse_flushing
+from assay.bounds.rows import as_rows
 
 INTERVAL_OPERATORS: Mapping[str, Operator[Interval]] = (
     ARITHMETIC | INTERVAL_LINEAR | MOVEMENT | SMOOTH_FUNCTIONS
@@ -52,7 +53,7 @@ def interval_bounds(network: Network, lower: Tensor, upper: Tensor) -> dict[str,
 def output_bounds(network: Network, lower: Tensor, upper: Tensor) -> Ends:
     """Bounds [B, outputs] of the outputs, flattened in C order."""
     low, high = interval_bounds(network, lower, upper)[network.output_name]
-    return low.flatten(1), high.flatten(1)
+    return as_rows(low), as_rows(high)
 
 
 def enclosing_box(box: Box, device: torch.device | None = None) -> Ends:

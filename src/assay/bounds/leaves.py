@@ -21,6 +21,7 @@ from torch import Tensor
 from assay.bounds.backward import AffineLink, RelaxedLink
 from assay.bounds.domains import Units
 from assay.bounds.relaxed_network import Choice, RelaxedNetwork
+from assay.bounds.rows import as_rows
 
 Floats = NDArray[np.float64]
 _BEYOND = 4.0
@@ -55,14 +56,14 @@ def solved(
     with torch.no_grad():
         slopes, offsets = _unit_forms(relaxed, units, boxes)
         own = relaxed.lower(relaxed.on_outputs(functional))
-        goals = own.at_input.flatten(2).numpy()
+        goals = as_rows(own.at_input, 2).numpy()
         lows, highs = (
             units.flat({name: end(relaxed, name) for name in units.names}, boxes).numpy()
             for end in (_low, _high)
         )
         start = relaxed.values[relaxed.network.input_name]
-        low, high = start.low.flatten(1).numpy(), start.high.flatten(1).numpy()
-        points = start.low.flatten(1) * 0.5 + start.high.flatten(1) * 0.5
+        low, high = (as_rows(end).numpy() for end in (start.low, start.high))
+        points = as_rows(start.low * 0.5 + start.high * 0.5)
         ups = torch.zeros(boxes, rows, sum(units.sizes), dtype=torch.float64)
         downs = torch.zeros_like(ups)
         for i, k in itertools.product(range(boxes), range(rows)):
@@ -90,13 +91,13 @@ def _high(relaxed: RelaxedNetwork, name: str) -> Tensor:
 def _unit_forms(relaxed: RelaxedNetwork, units: Units, boxes: int) -> tuple[Floats, Floats]:
     """Every unit as an affine function of the input: [B, units, inputs] and [B, units]."""
     start = relaxed.values[relaxed.network.input_name]
-    centre, radius = (t.flatten(1) for t in start.ball())
+    centre, radius = (as_rows(t) for t in start.ball())
     slopes, offsets = [], []
     for name, size in zip(units.names, units.sizes, strict=True):
         shape = relaxed.values[name].low.shape[1:]
         each = torch.eye(size, dtype=torch.float64).reshape(1, size, *shape)
         found = relaxed.lower({name: each.expand(boxes, *each.shape[1:])})
-        slope = found.at_input.flatten(2)
+        slope = as_rows(found.at_input, 2)
         least = (slope @ centre.unsqueeze(2) - slope.abs() @ radius.unsqueeze(2)).squeeze(2)
         slopes.append(slope)
         offsets.append(found.bound - least)

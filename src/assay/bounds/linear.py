@@ -31,6 +31,7 @@ from assay.bounds.operators.affine import AFFINE, is_affine, with_inputs
 from assay.bounds.operators.relaxation import KINKED, RELAXATIONS
 from assay.bounds.relaxed_network import RelaxedNetwork
 from assay.bounds.rounding import Interval
+from assay.bounds.rows import as_rows
 
 _MOST_COEFFICIENTS = 2**23
 """Numbers in one functional while bounds of hidden units are refined; more rows go in turns."""
@@ -100,7 +101,7 @@ class LinearNetwork:
                     result = found
                     if known is not None and name in known:
                         result = result.within(known[name])
-                        crossed = (result.low > result.high).flatten(1).any(1)
+                        crossed = as_rows(result.low > result.high).any(1)
                         empty = empty | crossed
                         result = Interval(torch.minimum(result.low, result.high), result.high)
                     values[name] = result
@@ -114,7 +115,7 @@ class LinearNetwork:
         plain = relaxed.values[name]
         boxes = len(relaxed.empty)
         ends = (plain.low, plain.high)
-        low, high = (end.expand(boxes, *end.shape[1:]).flatten(1) for end in ends)
+        low, high = (as_rows(end.expand(boxes, *end.shape[1:])) for end in ends)
         wanted = torch.ones_like(low[0], dtype=torch.bool)
         if self.critical[name]:
             wanted = ((low < 0) & (high > 0)).any(0)

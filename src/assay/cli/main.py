@@ -13,6 +13,7 @@ from assay.cli import (
     build,
     certify,
     check,
+    explain,
     export,
     families,
     import_benchmark,
@@ -65,6 +66,7 @@ verifiers.group.command(name="check")(verifier_check.check)
 app.add_typer(verifiers.group, name="verifiers")
 app.command(name="run")(run_command.run)
 app.command(name="score")(score.score)
+app.command(name="explain")(explain.explain)
 app.command(name="report")(report.report)
 app.command(name="profile")(profile.profile)
 

@@ -58,6 +58,10 @@ def profile(
     from assay.suite.workers import available_cores
 
     settings = Settings(samples, tau, seed, growth, device)
+    if device != "cpu":  # before any work is begun; torch takes a second to load
+        from assay.difficulty.profile import chosen_device
+
+        chosen_device(device)
     try:
         if len(paths) == 1:
             with shown_progress("profile") as watcher:

@@ -11,13 +11,15 @@ class Point:
     """One instance of the benchmark with its profile.
 
     `values` holds the five components (infinite ones too); an instance without a profile is no
-    point. `knobs` are the parameters it was made with, where that is known.
+    point. `knobs` are the parameters it was made with and `answer` is the proven one (`robust` or
+    `violated`), where these are known.
     """
 
     instance: str
     family: str
     values: Mapping[str, float]
     knobs: Mapping[str, float | str]
+    answer: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ class VerifierExplanation:
     """One verifier: its outcome on every point by instance name, and what explains them.
 
     An outcome is `solved`, `timeout` (also: gave up, out of memory) or `left out` (unsupported,
-    crashed, wrong, or never run): only the first two take part in the statistics.
+    crashed, wrong, or never run): only the first two take part in the statistics. Where one of
+    the two never happened there is nothing to compare, and no separation.
     """
 
     verifier: str

@@ -20,40 +20,26 @@ _HAIR = 1e-9
 """Ties between cells go up, and equal gradients that differ by rounding stay together."""
 
 
-class Cells:
-    """Counts gradients by their cell on the grid of width tau, after division by L_c."""
-
-    def __init__(self, tau: float, steepest: float) -> None:
-        self._width = tau * steepest
-        self._seen: Counter[bytes] = Counter()
-
-    def add(self, gradients: np.ndarray) -> None:
-        if self._width == 0:  # all gradients are zero
-            self._seen[b""] += len(gradients)
-            return
-        places = np.floor(gradients / self._width + (0.5 + _HAIR)).astype(np.int32)
-        self._seen.update(row.tobytes() for row in places)
-
-    @property
-    def distinct(self) -> int:
-        return len(self._seen)
-
-    @property
-    def samples(self) -> int:
-        return self._seen.total()
-
-    @property
-    def saturated(self) -> bool:
-        return self.samples > 1 and self.distinct >= SATURATED * self.samples
+def cell_counts(gradients: Sequence[np.ndarray], tau: float, steepest: float) -> Counter[bytes]:
+    """How many gradients fall into each cell of the grid of width tau, after division by L_c."""
+    width = tau * steepest
+    if width == 0:  # all gradients are zero
+        return Counter({b"": sum(map(len, gradients))})
+    found: Counter[bytes] = Counter()
+    for part in gradients:
+        places = np.floor(part / width + (0.5 + _HAIR)).astype(np.int32)
+        found.update(row.tobytes() for row in places)
+    return found
 
 
 @dataclass(frozen=True)
 class Regions:
     """A_tau with how far it may be from its expectation at this sample size.
 
-    `low` and `high` hold with 95 % confidence, for any network: one sample changes the count by
-    at most one, so by McDiarmid's inequality it is rarely far from its mean. `unseen` estimates
-    the share of the region in cells not met yet (Good and Turing: the samples alone in theirs).
+    `low` and `high` hold with 95 % confidence for the grid that L_c gives, whatever the network:
+    one sample changes the count by at most one, so by McDiarmid's inequality it is rarely far
+    from its mean. `unseen` estimates the share of the region in cells not met yet (Good and
+    Turing: the samples alone in theirs).
     """
 
     value: float
@@ -62,22 +48,25 @@ class Regions:
     unseen: float
     distinct: int
     samples: int
-    saturated: bool
 
     @classmethod
-    def of(cls, cells: Cells) -> Regions:
-        count, samples = cells.distinct, cells.samples
-        alone = sum(times == 1 for times in cells._seen.values())
+    def of(cls, cells: Counter[bytes]) -> Regions:
+        count, samples = len(cells), cells.total()
+        alone = sum(times == 1 for times in cells.values())
         slack = math.sqrt(samples * math.log(2 / (1 - CONFIDENCE)) / 2)
         return cls(
             value=math.log(count),
             low=math.log(max(1.0, count - slack)),
             high=math.log(min(float(samples), count + slack)),
-            unseen=alone / samples if samples > 1 else 0.0,
+            unseen=alone / samples,
             distinct=count,
             samples=samples,
-            saturated=cells.saturated,
         )
+
+    @property
+    def saturated(self) -> bool:
+        """Whether nearly every sample has a cell of its own."""
+        return self.distinct >= SATURATED * self.samples
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from assay.bounds.interval import enclosing_box
 from assay.bounds.interval_margin import margin_floor
 from assay.bounds.linear import LinearNetwork
 from assay.bounds.relaxed_network import RelaxedNetwork
+from assay.difficulty.margin import tensor_sizes
 from assay.difficulty.slope_variation import unstable
 from assay.question.directed import float_below
 from assay.question.network import Network
@@ -48,7 +49,7 @@ class Looseness:
     def __init__(self, network: Network, cases: Sequence[Case]) -> None:
         self.network, self.cases = network, cases
         self.engine = LinearNetwork(network)
-        self._widest = max(math.prod(shape) for shape in network.shapes.values())
+        self._widest = max(tensor_sizes(network))
 
     def interval(self, tau: float) -> IntervalView:
         engine = self.engine.intervals

@@ -22,8 +22,8 @@ from assay.question.property import Case, Violation
 from assay.question.region import Box
 from assay.question.torch_view import torch_view
 
-_MOST_NUMBERS_AT_ONCE = 2**24
-"""Numbers that one batch may keep for its gradients: 128 MiB in float64."""
+_MOST_NUMBERS_AT_ONCE = 2**21
+"""Numbers that one batch may keep for its gradients: 16 MiB, which caches still hold."""
 _MOST_POINTS_AT_ONCE = 4096
 
 
@@ -47,7 +47,7 @@ class MarginFunction:
         self.excesses = [_excesses(network, violation, device) for violation in distinct]
         number = [distinct.index(case.violation) for case in self.cases]
         self.violation = torch.tensor(number, device=device)
-        room = _MOST_NUMBERS_AT_ONCE // sum(math.prod(s) for s in network.shapes.values())
+        room = _MOST_NUMBERS_AT_ONCE // sum(tensor_sizes(network))
         self._at_once = max(1, min(_MOST_POINTS_AT_ONCE, room))
 
     def values(self, points: Tensor, cases: Tensor) -> Tensor:
@@ -88,6 +88,11 @@ class MarginFunction:
     def _batches(self, points: Tensor) -> Iterator[slice]:
         for start in range(0, len(points), self._at_once):
             yield slice(start, start + self._at_once)
+
+
+def tensor_sizes(network: Network) -> list[int]:
+    """How many numbers each tensor holds that depends on the input."""
+    return [math.prod(s) for n, s in network.shapes.items() if n not in network.initializers]
 
 
 def _margin(excesses: Excesses, outputs: Tensor) -> Tensor:

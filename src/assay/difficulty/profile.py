@@ -8,6 +8,7 @@ The same seed gives the same numbers, whatever the order, the names or the numbe
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,9 +19,9 @@ from torch import Tensor
 
 from assay.difficulty.gradients import (
     ETA,
-    Cells,
     Dimension,
     Regions,
+    cell_counts,
     effective_dimension,
 )
 from assay.difficulty.label import held_to_label
@@ -103,7 +104,7 @@ def profile(
     is looked into with exact arithmetic, and raises WrongLabel if the label is wrong.
     """
     clock = _Clock()
-    function = MarginFunction(network, specification.cases, _device(settings.device))
+    function = MarginFunction(network, specification.cases, chosen_device(settings.device))
     if not bool(function.free.any()):
         raise BadInput(
             f"{network.place}: every box of the question is a single point, so there is nothing "
@@ -119,7 +120,7 @@ def profile(
     draw = sampler.stream(settings.seed, "search")
     found = searched(function, points, cases, margins, gradients, draw)
     clock.lap("search")
-    regions = _regions(function, sampler, gradients, found.steepest, settings)
+    regions, steepest = _regions(function, sampler, gradients, found.steepest, settings)
     halves = _halves(count, len(function.cases))
     resampling = sampler.stream(settings.seed, "resampling")
     dimension = effective_dimension(gradients.cpu().numpy(), halves, resampling)
@@ -142,7 +143,7 @@ def profile(
         point=tuple(found.lowest.point.tolist()),
         on_faces=_on_faces(function, found.lowest),
         linear_floor=linear_floor,
-        steepest=found.steepest,
+        steepest=steepest,
         samples=count,
         inputs=int(function.free.sum()),
         seconds=clock.seconds["components"],
@@ -152,9 +153,15 @@ def profile(
     )
 
 
-def _device(name: str) -> torch.device:
-    if name == "cuda" and not torch.cuda.is_available():
-        raise BadInput("--device cuda: torch sees no GPU here; give cpu, or install a CUDA build")
+def chosen_device(name: str) -> torch.device:
+    """Where to run; a GPU that is not there is refused."""
+    if name == "cuda":
+        if not torch.cuda.is_available():
+            raise BadInput("--device cuda: torch sees no GPU here; give cpu, or a CUDA build")
+        # Same seed, same numbers: kernels that add in any order are left out.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.backends.cudnn.benchmark = False
+        torch.use_deterministic_algorithms(True, warn_only=True)
     return torch.device(name)
 
 
@@ -173,15 +180,22 @@ def _regions(
     gradients: Tensor,
     steepest: float,
     settings: Settings,
-) -> Regions:
-    """A_tau, with twice as many samples as long as nearly every one has a cell of its own."""
-    cells = Cells(settings.tau, steepest)
-    cells.add(gradients.cpu().numpy())
+) -> tuple[Regions, float]:
+    """A_tau, with twice as many samples as long as nearly every one has a cell of its own.
+
+    Returns L_c too: the largest gradient of all that were seen, those of more samples included.
+    """
+    seen = [gradients.cpu().numpy()]
     most = settings.growth * len(gradients)
-    while cells.saturated and cells.samples < most:
-        more = sampler.points(min(cells.samples, most - cells.samples))
-        cells.add(function.with_gradients(*more)[1].cpu().numpy())
-    return Regions.of(cells)
+    while True:
+        regions = Regions.of(cell_counts(seen, settings.tau, steepest))
+        if not regions.saturated or regions.samples >= most:
+            return regions, steepest
+        points, cases = sampler.points(min(regions.samples, most - regions.samples))
+        margins, more = function.with_gradients(points, cases)
+        _refuse_undefined(function.network, margins, more)
+        steepest = max(steepest, float(more.abs().sum(1).max()))
+        seen.append(more.cpu().numpy())
 
 
 def _halves(samples: int, boxes: int) -> list[np.ndarray]:

@@ -74,13 +74,13 @@ def _bell(x: Tensor) -> Tensor:
     return torch.sigmoid(x) * torch.sigmoid(-x)
 
 
-def inverse_square(x: Tensor) -> Tensor:
+def _inverse_square(x: Tensor) -> Tensor:
     return (1 / x) / x
 
 
 def _reciprocal(call: Call[Interval]) -> Tensor:
     x = call.value(0)
-    return torch.where((x.low > 0) | (x.high < 0), over(inverse_square, x), math.inf)
+    return torch.where((x.low > 0) | (x.high < 0), over(_inverse_square, x), math.inf)
 
 
 def _sin(call: Call[Interval]) -> Tensor:

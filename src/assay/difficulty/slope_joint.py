@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -96,7 +95,7 @@ def _among(call: Call[Interval], turned: Callable[[Interval], Interval]) -> Tens
     """A tensor that is named twice competes once."""
     operands = dict(zip(call.node.inputs, call.values(), strict=True))
     given = [turned(x) for x in aligned(*operands.values())]
-    shape = np.broadcast_shapes(*(tuple(x.low.shape) for x in given))
+    shape = (max(len(x.low) for x in given), *call.output_shape())
     low = torch.stack([x.low.expand(shape) for x in given], dim=-1)
     return _contested(low, torch.stack([x.high.expand(shape) for x in given], dim=-1))
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from assay.bounds.interval import IntervalNetwork
 from assay.bounds.operators.affine import is_affine
 from assay.bounds.rounding import Interval
+from assay.bounds.rows import as_rows
 from assay.difficulty.slope_curves import CURVES, SlopeRule
 from assay.difficulty.slope_joint import JOINT
 from assay.errors import BadInput, Unsupported
@@ -54,7 +55,7 @@ def unstable(
     count = torch.zeros(len(start), dtype=torch.int64, device=start.device)
     total = 0
     for varied in slope_variations(engine, values).values():
-        count = count + (varied > tau).reshape(len(start), -1).sum(1)
+        count = count + as_rows(varied > tau).sum(1)
         total += math.prod(varied.shape[1:])
     return count, total
 

@@ -75,8 +75,7 @@ def open_runs(
     for run, plan in zip(runs, plans, strict=True):
         if plan.get("benchmark_sha256") != found:
             raise BadInput(
-                f"{run}: ran another benchmark than {folder.path}; name the right one with "
-                "--benchmark"
+                f"{run}: ran another benchmark than {folder.path}; name the folder that it ran on"
             )
     timeout = _timeout(runs[0], plans[0])
     instances = tuple(entry.name for entry in folder.entries)

@@ -8,41 +8,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.judge.outcome import SOLVED
 from assay.judge.score_table import VIRTUAL_BEST, Group
-from assay.report.drawing import PALETTE, Frame, axes, picture, polyline, printable
+from assay.report.drawing import (
+    PALETTE,
+    Frame,
+    axes,
+    picture,
+    polyline,
+    printable,
+    shortened,
+    tool_color,
+)
 from assay.report.material import Material
+from assay.report.scales import LogScale, nice_step
 
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 _SHORTEST_S, _LONGEST_S = 0.01, 1e7
-_ROUND = tuple(float(f"{m}e{power}") for power in range(-2, 8) for m in (1, 2, 5))
 _WIDTH, _HEIGHT = 680.0, 500.0
-
-
-@dataclass(frozen=True)
-class LogScale:
-    """Seconds on a logarithmic axis between two round numbers."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def over(cls, values: Iterable[float]) -> LogScale:
-        found = [min(max(value, _SHORTEST_S), _LONGEST_S) for value in values] or [1.0]
-        low = max(s for s in _ROUND if s <= min(found))
-        return cls(low, min(s for s in _ROUND if s >= max(found) and s > low))
-
-    def share(self, value: float) -> float:
-        found = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
-        return min(1.0, found)
-
-    def ticks(self) -> list[tuple[float, str]]:
-        """Powers of ten, and 2 and 5 between them where there is room."""
-        close = self.high / self.low <= 100
-        shown = [s for s in _ROUND if self.low <= s <= self.high]
-        return [(self.share(s), f"{s:g}") for s in shown if close or f"{s:e}"[0] == "1"]
 
 
 def solved_times(material: Material, group: Group) -> dict[str, list[float]]:
@@ -63,8 +47,8 @@ def cactus(times: Mapping[str, Sequence[float]], *, page: bool = False) -> str:
     """How many instances each tool solves when every one is granted this many seconds."""
     frame = Frame(56, 26, _WIDTH - 56 - 132, _HEIGHT - 26 - 48)
     most = max((len(values) for values in times.values()), default=0) or 1
-    scale = LogScale.over(value for values in times.values() for value in values)
-    step = _nice_step(most / 6)
+    scale = _seconds_scale(value for values in times.values() for value in values)
+    step = int(nice_step(max(1.0, most / 6)))
     right = [(n / most, f"{n:,}") for n in range(0, most + 1, step)]
     parts = [axes(frame, right, scale.ticks(), "instances solved", "seconds each")]
     ends: list[tuple[float, str]] = []
@@ -87,7 +71,7 @@ def scatter(
     """The times of two tools on the same instances; unsolved ones lie on the limit's line."""
     side = 400.0
     frame = Frame(62, 26, side, side)
-    scale = LogScale.over((limit, *(value for pair in points for value in pair)))
+    scale = _seconds_scale((limit, *(value for pair in points for value in pair)))
     parts = [axes(frame, scale.ticks(), scale.ticks(), f"{first}, seconds", f"{second}, seconds")]
     edge = scale.share(limit)
     lines = (
@@ -128,11 +112,14 @@ def paired_times(
     return [pair for pair in pairs if min(pair) < limit], limit
 
 
+def _seconds_scale(values: Iterable[float]) -> LogScale:
+    return LogScale.over(values, _SHORTEST_S, _LONGEST_S)
+
+
 def _line(number: int, page: bool) -> str:
-    color = f"var(--tool-{number % len(PALETTE)})" if page else PALETTE[number % len(PALETTE)]
     dash = _DASHES[number // len(PALETTE) % len(_DASHES)]
     dashed = f' stroke-dasharray="{dash}"' if dash else ""
-    return f'class="curve" style="stroke:{color}"{dashed}'
+    return f'class="curve" style="stroke:{tool_color(number, page)}"{dashed}'
 
 
 def _end_labels(
@@ -155,17 +142,9 @@ def _end_labels(
         if name == VIRTUAL_BEST:
             look = 'class="name-best"'
         else:
-            number = names.index(name) % len(PALETTE)
-            color = f"var(--tool-{number})" if page else PALETTE[number]
+            color = tool_color(names.index(name), page)
             look = f'style="fill:{color};font-weight:600"'
-        label = name if len(name) <= 14 else name[:13] + "…"
-        text = printable(f"{label} {len(times[name]):,}")
+        text = printable(f"{shortened(name, 14)} {len(times[name]):,}")
         at = f'x="{frame.x(1) + 8:.1f}" y="{y - overflow + 4:.1f}"'
         texts.append(f"<text {look} {at}><title>{printable(name)}</title>{text}</text>")
     return texts
-
-
-def _nice_step(rough: float) -> int:
-    """The first of 1, 2, 5, 10, 20, … that is at least `rough`."""
-    power = int(10 ** math.floor(math.log10(max(rough, 1.0))))
-    return next(power * m for m in (1, 2, 5, 10) if power * m >= rough)

@@ -10,6 +10,8 @@ from html import escape
 from assay.report.own_files import SVG_MARK
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b5539c", "#c08a00", "#3a8fd6", "#7a5cc9", "#6b6b6b")
+CHARACTER = 6.8
+"""About as wide as a character of a label, in pixels."""
 _STYLE = """<style>
 text{font:12px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fill:#444}
 .grid{stroke:#e3e3e3}.axis,.limit,.diagonal{stroke:#888;fill:none}
@@ -86,9 +88,34 @@ def printable(text: str) -> str:
     return escape("".join(c if c.isprintable() else "\ufffd" for c in text))
 
 
-def picture(width: float, height: float, title: str, parts: Sequence[str], page: bool) -> str:
-    own = "" if page else f'{SVG_MARK}{_STYLE}<rect width="100%" height="100%" fill="#fff"/>'
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def tool_color(number: int, page: bool) -> str:
+    """The colour of a tool by its place among all: from the style sheet on a page."""
+    number %= len(PALETTE)
+    return f"var(--tool-{number})" if page else PALETTE[number]
+
+
+def picture(
+    width: float,
+    height: float,
+    title: str,
+    parts: Sequence[str],
+    page: bool,
+    style: str = "",
+    own_size: bool = False,
+) -> str:
+    """The SVG document; `style` adds rules for what an exported file draws beyond the usual.
+
+    On a page it fills the place it is put in, unless it keeps its own size.
+    """
+    rules = _STYLE.replace("</style>", f"{style}</style>")
+    own = "" if page else f'{SVG_MARK}{rules}<rect width="100%" height="100%" fill="#fff"/>'
     size = "" if page else f' width="{width:g}" height="{height:g}"'
+    if page and own_size:
+        size = f' style="width:{width:g}px"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"{size} '
         f'role="img" aria-label="{printable(title)}" class="chart">{own}{"".join(parts)}</svg>'

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-import assay
+from assay.difficulty.explanation import Explanation
+from assay.difficulty.profile_table import PROFILE_FILE
 from assay.errors import BadInput
 from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row, Scores
 from assay.judge.vnncomp_score import Year
 from assay.report.banner import banners, seconds, segments
+from assay.report.chart_files import refuse_foreign_charts, write_chart_files
 from assay.report.charts import cactus, paired_times, scatter, solved_times
 from assay.report.details import details
-from assay.report.drawing import PALETTE
+from assay.report.difficulty_section import section
 from assay.report.embed import page_data, script_json
 from assay.report.material import Material, gather
-from assay.report.own_files import refuse_foreign
-from assay.report.png import png
+from assay.report.own_files import refuse_foreign, write_whole
+from assay.report.self_contained import render_page
 from assay.report.wording import GROUP_NOTE, GROUP_TITLE, OUTCOME_MEANING, WORST_FIRST
 
 EMBEDDED_CHARACTERS = 6_000_000
 """How much of commands, logs, witnesses and questions a page holds; the rest stays in the run."""
 _CHARTS = ("cactus", "scatter")
-_SCRIPT = ("data", "table", "drawer", "scatter")
+_STYLES = ("report", "difficulty")
+_SCRIPTS = ("page", "data", "table", "drawer", "scatter", "difficulty")
 _MOST_FINDINGS = 12
 _MOST_SPLITS = 50
 _MOST_PAIRS = 100
+_RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,11 @@ def write_report(
     """
     refuse_foreign(target)
     if charts:
-        _refuse_foreign_charts(charts, with_png)
+        refuse_foreign_charts(charts, _CHARTS, with_png)
     material = gather(runs, benchmark, year, only)
-    html = render(material, target, checked or {}, made or datetime.now(UTC), embedded)
-    _write(target, _encoded(html))
+    why = explained(material)
+    html = render(material, target, checked or {}, made or datetime.now(UTC), embedded, why)
+    write_whole(target, html)
     drawn = _write_charts(material, charts, pair, with_png) if charts else ()
     return Report(target, tuple(drawn), len(material.tasks), material.scores)
 
@@ -98,14 +99,8 @@ def write_charts(
     Both show the instances whose answer holds in floating point, if there are any. `with_png`
     writes both as PNG too.
     """
-    _refuse_foreign_charts(folder, with_png)
+    refuse_foreign_charts(folder, _CHARTS, with_png)
     return _write_charts(gather(runs, benchmark), folder, pair, with_png)
-
-
-def _refuse_foreign_charts(folder: Path, with_png: bool) -> None:
-    for name in _CHARTS:
-        for suffix in (".svg", ".png") if with_png else (".svg",):
-            refuse_foreign(folder / f"{name}{suffix}")
 
 
 def _write_charts(
@@ -122,35 +117,44 @@ def _write_charts(
     if len(chosen) == 2:
         points, limit = paired_times(material, chosen[0], chosen[1], group)
         drawn[_CHARTS[1]] = scatter(chosen[0], chosen[1], points, limit)
-    files = {folder / f"{name}.svg": _encoded(svg) for name, svg in drawn.items()}
-    if with_png:
-        files |= {folder / f"{name}.png": png(svg) for name, svg in drawn.items()}
-    for path, data in files.items():
-        _write(path, data)
-    return list(files)
+    return write_chart_files(folder, drawn, with_png)
+
+
+def explained(material: Material) -> Explanation | str:
+    """Why tools time out, by the profile beside the benchmark; a sentence where it is of no use.
+
+    Empty where there is no profile. A report never fails for a file that only adds to it.
+    """
+    if not (material.folder.path / PROFILE_FILE).is_file():
+        return ""
+    from assay.report.explained_runs import explain_runs
+
+    try:
+        runs = explain_runs(material.folder.path, material.runs, seed=0, resamples=_RESAMPLES)
+    except BadInput as error:
+        return str(error)
+    found = runs.explanation
+    # The order decides the colours: a tool has the same one all over the page.
+    known = {verifier.verifier: verifier for verifier in found.verifiers}
+    shown = tuple(known[name] for name in material.scores.verifiers if name in known)
+    return replace(found, verifiers=shown)
 
 
 def render(
-    material: Material, target: Path, checked: Mapping[str, str], made: datetime, embedded: int
+    material: Material,
+    target: Path,
+    checked: Mapping[str, str],
+    made: datetime,
+    embedded: int,
+    why: Explanation | str = "",
 ) -> str:
-    environment = Environment(
-        loader=PackageLoader("assay.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["seconds"] = seconds
-    environment.filters["slug"] = lambda words: str(words).replace(" ", "-")
-    sources = environment.loader
-    assert sources is not None
-    css = sources.get_source(environment, "report.css")[0]
-    js = "".join(sources.get_source(environment, f"script/{part}.js")[0] for part in _SCRIPT)
     data = page_data(material, details(material, embedded), checked, target)
-    return environment.get_template("report.html.j2").render(
+    return render_page(
+        "report.html.j2",
+        _STYLES,
+        _SCRIPTS,
         material=material,
         scores=material.scores,
-        version=assay.__version__,
         made=f"{made:%Y-%m-%d %H:%M %Z}".strip(),
         banners=banners(material),
         groups=[_group(material, group) for group in material.scores.groups],
@@ -162,12 +166,9 @@ def render(
         wrong=sorted({finding.outcome for finding in material.scores.findings}),
         meaning=OUTCOME_MEANING,
         virtual_best=VIRTUAL_BEST,
-        palette=PALETTE,
-        # Only this very script may run, whatever a log or a name holds.
-        script_hash=base64.b64encode(hashlib.sha256(js.encode()).digest()).decode(),
-        css=Markup(css),
-        js=Markup(js),
         data=Markup(script_json(data)),
+        why=section(why) if isinstance(why, Explanation) else None,
+        why_not=why if isinstance(why, str) else "",
     )
 
 
@@ -211,21 +212,3 @@ def _limits(material: Material) -> list[str]:
     if isinstance(memory, (int, float)):
         found.append(f"{memory / 1024:g} GB")
     return found
-
-
-def _encoded(text: str) -> bytes:
-    """UTF-8; what it cannot hold (half a surrogate pair in a name) becomes `?`."""
-    return text.encode("utf-8", errors="replace")
-
-
-def _write(target: Path, data: bytes) -> None:
-    """All or nothing."""
-    temporary = target.with_name(target.name + ".new")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
-        temporary.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise BadInput(f"{target}: cannot be written ({error.strerror}); choose another") from None

@@ -6,7 +6,8 @@ import csv
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PROFILE_FILE = "profile.csv"
+from assay.difficulty.profile_table import PROFILE_FILE
+
 _LARGEST = 16 * 1024 * 1024
 _LONGEST_CELL = 40
 _NAME_COLUMNS = ("instance", "name")

@@ -1,6 +1,5 @@
-"use strict";
-// The data of the page, and the few ways to put text on it. Text is never read as HTML.
-const data = JSON.parse(document.getElementById("data").textContent);
+// The data of the page, and what a task says about itself.
+const data = JSON.parse(byId("data").textContent);
 const { words, task, instance } = data;
 const count = expanded(task, task.instance);
 expanded(instance, instance.name);
@@ -11,25 +10,6 @@ function expanded(columns, full) {
   for (const [key, column] of Object.entries(columns))
     if (!Array.isArray(column)) columns[key] = new Array(length).fill(column);
   return length;
-}
-
-const byId = (id) => document.getElementById(id);
-
-function element(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (key === "onclick") made.addEventListener("click", value);
-    else if (value !== null && value !== false) made.setAttribute(key, value);
-  }
-  made.append(...children.filter((child) => child !== null && child !== ""));
-  return made;
-}
-
-function drawn(tag, attributes, text) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
 }
 
 const whole = (number) => number.toLocaleString("en-US");
@@ -52,12 +32,3 @@ const cell = {
 };
 const solvedOutcomes = new Set(["proved", "falsified", "falsified unchecked", "says robust", "says violated"]);
 const isSolved = words.outcome.map((outcome) => solvedOutcomes.has(outcome));
-
-// Light or dark: what the system says until the reader chooses.
-byId("theme").addEventListener("click", () => {
-  const root = document.documentElement;
-  const dark = root.dataset.theme
-    ? root.dataset.theme === "dark"
-    : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
-});

@@ -1,0 +1,58 @@
+"""Timeouts over two components at a time: all pairs, in bins that hold about as many instances.
+
+Bins come from all points, so that the maps of several verifiers have the same cells. Inner edges
+lie between values at round numbers; outer ones are rounded outward. Where a value is infinite, so
+is the outer edge. A component that never changes has one bin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from assay.difficulty.components import NAMES
+from assay.difficulty.cuts import bins_of, quantile_cuts, rounded_down, rounded_up
+from assay.difficulty.explanation import InteractionMap, Point
+from assay.difficulty.ranks import Values
+
+_MOST_BINS = 4
+_FIRST = ("U", "d_eff")
+PAIRS = (_FIRST, *(pair for pair in combinations(NAMES, 2) if pair != _FIRST))
+
+
+def interaction_maps(
+    points: Sequence[Point], outcomes: Mapping[str, str]
+) -> tuple[InteractionMap, ...]:
+    """One map a pair of components; only solved instances and timeouts are counted."""
+    values = {name: np.array([point.values[name] for point in points]) for name in NAMES}
+    edges = {name: _edges(values[name]) for name in NAMES}
+    bins = {name: bins_of(values[name], edges[name][1:-1]) for name in NAMES}
+    known = [outcomes.get(point.instance, "") for point in points]
+    late = np.array([outcome == "timeout" for outcome in known])
+    seen = late | np.array([outcome == "solved" for outcome in known])
+    maps = []
+    for x, y in PAIRS:
+        shape = len(edges[y]) - 1, len(edges[x]) - 1
+        cells = bins[y] * shape[1] + bins[x]
+        timeouts, counts = (
+            np.bincount(cells[chosen], minlength=shape[0] * shape[1]).reshape(shape).tolist()
+            for chosen in (late, seen)
+        )
+        maps.append(
+            InteractionMap(
+                x=x,
+                y=y,
+                x_edges=edges[x],
+                y_edges=edges[y],
+                timeouts=tuple(map(tuple, timeouts)),
+                counts=tuple(map(tuple, counts)),
+            )
+        )
+    return tuple(maps)
+
+
+def _edges(values: Values) -> tuple[float, ...]:
+    low, high = float(values.min()), float(values.max())
+    return rounded_down(low), *quantile_cuts(values, _MOST_BINS), rounded_up(high)

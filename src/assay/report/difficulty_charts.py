@@ -1,0 +1,204 @@
+"""Which component goes with timeouts, alone and in pairs, as SVG drawn from nothing but numbers.
+
+On the page colours come from its style sheet (`page=True`); exported files carry their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+from assay.difficulty.components import COMPONENTS, Component
+from assay.difficulty.explanation import InteractionMap, Separation, VerifierExplanation
+from assay.report.drawing import (
+    CHARACTER,
+    Frame,
+    axes,
+    picture,
+    printable,
+    shortened,
+    tool_color,
+)
+from assay.report.scales import different_texts, number_text
+
+BY_NAME = {component.name: component for component in COMPONENTS}
+_ROW, _BETWEEN_GROUPS, _SMALLEST_GROUP = 18.0, 16.0, 34.0
+_LEAST, _MOST = (0xF6, 0xE7, 0xEE), (0xA3, 0x28, 0x5F)
+_STYLE = """.half{stroke:#666;stroke-dasharray:4 4}.between{stroke:#e3e3e3}
+.hollow{fill:#fff}.name{font-weight:600;fill:#222}.dim{fill:#777}.cell{stroke:#fff}
+.empty{fill:none;stroke:#bbb;stroke-dasharray:3 3}
+.on-heat{fill:#222;font-weight:600}.on-heat.dense{fill:#fff}
+.swatch{stroke:#a3285f;stroke-opacity:.35}
+"""
+
+
+def auc_chart(
+    verifiers: Sequence[VerifierExplanation], confidence: float, *, page: bool = False
+) -> str:
+    """A row for each component and verifier: the AUC as a dot, its interval as a line.
+
+    A hollow dot marks an interval that holds one half: there the component says nothing.
+    """
+    group = max(_SMALLEST_GROUP, _ROW * len(verifiers))
+    height = len(COMPONENTS) * (group + _BETWEEN_GROUPS)
+    frame = Frame(290, 34, 370, height)
+    below = [(n / 4, number_text(n / 4)) for n in range(5)]
+    parts = [
+        axes(frame, below, (), "chance that a timeout has the larger value (AUC)", ""),
+        f'<line class="half" x1="{frame.x(0.5):.1f}" y1="{frame.top}" x2="{frame.x(0.5):.1f}" '
+        f'y2="{frame.y(0):.1f}"/>',
+        f'<text x="{frame.x(0)}" y="{frame.top - 10}">← small values time out</text>',
+        f'<text x="{frame.x(1)}" y="{frame.top - 10}" text-anchor="end">'
+        "large values time out →</text>",
+        f'<text class="dim" x="{frame.x(1) + 14}" y="{frame.top - 10}">'
+        f"AUC, {confidence:.0%} interval</text>",
+    ]
+    for number, component in enumerate(COMPONENTS):
+        top = frame.top + number * (group + _BETWEEN_GROUPS) + _BETWEEN_GROUPS / 2
+        parts.append(_component_label(component, top, number > 0))
+        first = top + (group - _ROW * len(verifiers)) / 2 + _ROW / 2
+        for place, verifier in enumerate(verifiers):
+            found = next((s for s in verifier.separations if s.component == component.name), None)
+            color = tool_color(place, page)
+            parts.append(_auc_row(verifier, component, found, frame, first + _ROW * place, color))
+    return picture(
+        820,
+        frame.y(0) + 52,
+        "Timeout AUC of each component and verifier",
+        parts,
+        page,
+        _STYLE,
+        own_size=True,
+    )
+
+
+def interaction_chart(found: InteractionMap, verifier: str, *, page: bool = False) -> str:
+    """Timeout rates over bins of two components, with "timeouts/instances" in each cell.
+
+    Every bin is drawn equally large, whatever it spans: the edges are written along the axes.
+    """
+    columns, rows = len(found.x_edges) - 1, len(found.y_edges) - 1
+    x_texts, y_texts = different_texts(found.x_edges), different_texts(found.y_edges)
+    x_room, y_room = (CHARACTER * (max(map(len, texts)) + 1) for texts in (x_texts, y_texts))
+    wide = max(54.0, x_room, min(96.0, 440 / max(1, columns)))
+    tall = max(30.0, min(52.0, 280 / max(1, rows)))
+    frame = Frame(max(70.0, 16 + y_room), 88, wide * columns, tall * rows)
+    width = max(470.0, frame.x(1) + 36)
+    below = [(n / max(1, columns), text) for n, text in enumerate(x_texts)]
+    beside = [(n / max(1, rows), text) for n, text in enumerate(y_texts)]
+    x, y = BY_NAME[found.x], BY_NAME[found.y]
+    parts = [
+        f'<text class="name" x="10" y="18">{printable(shortened(verifier, 60))}</text>',
+        _heat_legend(page),
+        axes(frame, below, beside, f"{x.name}: {x.title}", ""),
+        f'<text class="title" x="10" y="{frame.top - 18}">{y.name}: {y.title}</text>',
+    ]
+    for row, column in product(range(rows), range(columns)):
+        words = (
+            f"{x.name} {x_texts[column]} to {x_texts[column + 1]}, "
+            f"{y.name} {y_texts[row]} to {y_texts[row + 1]}"
+        )
+        left, top = frame.x(column / columns), frame.y((row + 1) / rows)
+        late, total = found.timeouts[row][column], found.counts[row][column]
+        parts.append(_map_cell(words, Frame(left, top, wide, tall), late, total, page))
+    title = f"{verifier}: timeout rate over {found.x} and {found.y}"
+    return picture(width, frame.y(0) + 56, title, parts, page, _STYLE, own_size=True)
+
+
+def _component_label(component: Component, top: float, ruled: bool) -> str:
+    y = top - _BETWEEN_GROUPS / 2
+    rule = f'<line class="between" x1="10" x2="810" y1="{y:.1f}" y2="{y:.1f}"/>' if ruled else ""
+    hard = ", small is hard" if component.harder_when == "small" else ""
+    return (
+        f'{rule}<g><title>{printable(component.meaning)}</title><text class="name" x="10" '
+        f'y="{top + 13:.1f}">{component.name}</text><text class="dim" x="10" y="{top + 29:.1f}">'
+        f"{printable(component.title + hard)}</text></g>"
+    )
+
+
+def _auc_row(
+    verifier: VerifierExplanation,
+    component: Component,
+    found: Separation | None,
+    frame: Frame,
+    y: float,
+    color: str,
+) -> str:
+    name = printable(shortened(verifier.verifier, 16))
+    label = (
+        f'<text x="{frame.left - 10}" y="{y + 4:.1f}" text-anchor="end" style="fill:{color}">'
+        f"<title>{printable(verifier.verifier)}</title>{name}</text>"
+    )
+    if found is None or math.isnan(found.auc):
+        why = printable(_why_no_auc(verifier))
+        return f'{label}<text class="dim" x="{frame.x(1) + 14}" y="{y + 4:.1f}">{why}</text>'
+    known = not (math.isnan(found.low) or math.isnan(found.high))
+    telling = known and not found.low <= 0.5 <= found.high
+    interval = f"{found.low:.2f} to {found.high:.2f}" if known else "interval unknown"
+    words = f"{verifier.verifier}, {component.name}: AUC {found.auc:.2f}, {interval}"
+    line = (
+        f'<path d="M{frame.x(found.low):.1f} {y - 4:.1f}v8m0-4H{frame.x(found.high):.1f}m0-4v8" '
+        f'fill="none" style="stroke:{color}" stroke-width="1.5"/>'
+        if known
+        else ""
+    )
+    look = (
+        f'style="fill:{color};stroke:{color}"'
+        if telling
+        else (f'class="hollow" style="stroke:{color}"')
+    )
+    return (
+        f"{label}<g><title>{printable(words)}</title>{line}"
+        f'<circle cx="{frame.x(found.auc):.1f}" cy="{y:.1f}" r="4" stroke-width="1.5" {look}/>'
+        f'<text x="{frame.x(1) + 14}" y="{y + 4:.1f}">{found.auc:.2f}'
+        f'<tspan class="dim" dx="8">{interval}</tspan></text></g>'
+    )
+
+
+def _map_cell(spans: str, frame: Frame, late: int, total: int, page: bool) -> str:
+    if not total:
+        inset = 3
+        return (
+            f'<rect class="empty" x="{frame.left + inset:.1f}" y="{frame.top + inset:.1f}" '
+            f'width="{frame.width - 2 * inset:.1f}" height="{frame.height - 2 * inset:.1f}">'
+            f"<title>{printable(spans)}: no instance</title></rect>"
+        )
+    rate = late / total
+    dense = " dense" if rate > 0.5 else ""
+    return (
+        f"<g><title>{printable(spans)}: {late} of {total} time out ({rate:.0%})</title>"
+        f'<rect class="cell heat" {_heat(rate, page)} x="{frame.left:.1f}" y="{frame.top:.1f}" '
+        f'width="{frame.width:.1f}" height="{frame.height:.1f}"/>'
+        f'<text class="on-heat{dense}" text-anchor="middle" x="{frame.x(0.5):.1f}" '
+        f'y="{frame.y(0.5) + 4:.1f}">{late}/{total}</text></g>'
+    )
+
+
+def _why_no_auc(verifier: VerifierExplanation) -> str:
+    if not verifier.count("timeout"):
+        return "no timeouts"
+    return "nothing solved" if not verifier.count("solved") else "unknown"
+
+
+def _heat(rate: float, page: bool) -> str:
+    """Pale where everything is solved, dark where everything times out."""
+    if page:
+        return f'style="--rate:{100 * rate:.0f}%"'
+    mixed = [round(a + rate * (b - a)) for a, b in zip(_LEAST, _MOST, strict=True)]
+    return f'fill="#{mixed[0]:02x}{mixed[1]:02x}{mixed[2]:02x}"'
+
+
+def _heat_legend(page: bool) -> str:
+    swatches = "".join(
+        f'<rect class="swatch heat" {_heat(n / 4, page)} x="{172 + 22 * n}" y="30" '
+        'width="22" height="12"/>'
+        for n in range(5)
+    )
+    return (
+        '<text x="10" y="40">share that times out</text>'
+        f'<text x="166" y="40" text-anchor="end">0 %</text>{swatches}'
+        '<text x="288" y="40">100 %</text>'
+        '<rect class="empty" x="350" y="30" width="22" height="12"/>'
+        '<text x="378" y="40">no instance</text>'
+    )

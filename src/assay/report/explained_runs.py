@@ -1,0 +1,104 @@
+"""From a benchmark's profiles and the runs of verifiers to the explanation of their timeouts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.difficulty.explain import Outcomes, explained
+from assay.difficulty.explanation import Explanation, Point
+from assay.difficulty.profile_table import PROFILE_FILE, ProfileRow, read_profile_table
+from assay.difficulty.trajectories import knobs_of
+from assay.errors import BadInput
+from assay.judge.judgement import Judgement, judge
+from assay.judge.outcome import SOLVED, Outcome
+from assay.judge.scored_runs import open_runs
+from assay.suite.folder import BenchmarkFolder, FolderEntry
+from assay.truth.record import Truth, read_truth
+
+_TIMEOUTS: frozenset[Outcome] = frozenset({"timeout", "unknown", "out-of-memory"})
+
+
+@dataclass(frozen=True)
+class ExplainedRuns:
+    """The explanation, and the sentence about tasks that were not run, if there are any."""
+
+    explanation: Explanation
+    incomplete: str
+
+
+def explain_runs(
+    benchmark: Path, runs: Sequence[Path], *, seed: int, resamples: int
+) -> ExplainedRuns:
+    """Hold runs of a benchmark against its profile.csv."""
+    profiles = read_profile_table(benchmark)
+    opened = open_runs(runs, benchmark)
+    folder = opened.folder
+    _refuse_strangers(folder, profiles)
+    results = (result for result, _ in opened.results())
+    judgement = judge(results, opened.truths, folder.title, opened.asked)
+    points = [
+        _point(entry, values, opened.truths.get(entry.name))
+        for entry in folder.entries
+        if (values := _values(profiles, entry.name)) is not None
+    ]
+    ran = {judged.settled.instance for judged in judgement.judged}
+    if not ran & {point.instance for point in points}:
+        raise BadInput(
+            f"{benchmark / PROFILE_FILE}: has no profile of an instance that was run; run `assay "
+            f"profile {benchmark}` again, or run verifiers on instances that have one"
+        )
+    without = [e.name for e in folder.entries if _values(profiles, e.name) is None]
+    found = explained(
+        folder.title, points, _outcomes(judgement), without, seed=seed, resamples=resamples
+    )
+    return ExplainedRuns(found, judgement.incomplete)
+
+
+def _refuse_strangers(folder: BenchmarkFolder, profiles: Iterable[str]) -> None:
+    known = {entry.name for entry in folder.entries}
+    stranger = next((name for name in profiles if name not in known), None)
+    if stranger is not None:
+        raise BadInput(
+            f"{folder.path / PROFILE_FILE}: the benchmark has no instance {stranger!r}; run "
+            f"`assay profile {folder.path}` again"
+        )
+
+
+def _values(profiles: Mapping[str, ProfileRow], instance: str) -> Mapping[str, float] | None:
+    return profiles[instance].values if instance in profiles else None
+
+
+def _point(entry: FolderEntry, values: Mapping[str, float], truth: Truth | None) -> Point:
+    if truth is None or entry.truth is None:
+        return Point(entry.name, entry.onnx.stem, values, {})
+    # The truths that a score needs come without parameters, which may be many.
+    knobs = knobs_of(read_truth(entry.truth).parameters)
+    return Point(entry.name, truth.family, values, knobs, truth.answer)
+
+
+def _outcomes(judgement: Judgement) -> list[Outcomes]:
+    """One entry a verifier, also where it has no result at all."""
+    words: dict[str, dict[str, str]] = defaultdict(dict)
+    seconds: dict[str, dict[str, float]] = defaultdict(dict)
+    for judged in judgement.judged:
+        settled = judged.settled
+        words[settled.verifier][settled.instance] = settled.outcome
+        seconds[settled.verifier][settled.instance] = settled.wall_s
+    return [
+        Outcomes(
+            verifier=label,
+            outcomes={name: _coarse(word) for name, word in words[label].items()},
+            seconds=seconds[label],
+            words=words[label],
+        )
+        for label in sorted(judgement.tools)
+    ]
+
+
+def _coarse(outcome: str) -> str:
+    if outcome in SOLVED:
+        return "solved"
+    return "timeout" if outcome in _TIMEOUTS else "left out"
