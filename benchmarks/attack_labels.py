@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from assay.judge.point_evaluation import PointEvaluation
 from assay.question import vnnlib
 from assay.question.balls import Bounds
 from assay.question.network import Network, load_file
+from assay.question.point_evaluation import PointEvaluation
 from assay.question.property import Case
 from assay.question.runtime import FloatRunner
 from assay.question.torch_view import torch_view
