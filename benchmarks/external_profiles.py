@@ -32,7 +32,7 @@ from published_profiles import VERIFIERS, Published, published, with_median_boxe
 
 from assay.difficulty.explain import Outcomes, explained
 from assay.difficulty.explanation import Explanation, Point
-from assay.difficulty.profile_table import ProfileRow, read_profile_table
+from assay.difficulty.profile_table import PROFILE_FILE, ProfileRow, read_profile_table
 from assay.report.difficulty_page import write_explanation_charts
 from assay.report.explained_runs import explain_runs
 from assay.suite.exchange.listed_files import write_list
@@ -95,7 +95,8 @@ def imported(source: Path, target: Path) -> Path:
 
 
 def profiled(folder: Path, jobs: int) -> dict[str, ProfileRow]:
-    assay("profile", folder, "--seed", str(SEED), "--jobs", str(jobs))
+    if not (folder / PROFILE_FILE).exists():
+        assay("profile", folder, "--seed", str(SEED), "--jobs", str(jobs))
     return read_profile_table(folder)
 
 
@@ -149,7 +150,8 @@ def explained_publication(name: str, found: Sequence[Measured]) -> Explanation:
     outcomes = []
     for verifier in VERIFIERS:
         merged = {k: v for measured in found for k, v in measured.outcomes(verifier).items()}
-        outcomes.append(Outcomes(verifier, merged, {}, merged))
+        if merged:
+            outcomes.append(Outcomes(verifier, merged, {}, merged))
     return explained(name, points, outcomes, seed=SEED, resamples=RESAMPLES)
 
 
