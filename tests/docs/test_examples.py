@@ -1,4 +1,5 @@
-"""Every python and console block in the docs runs, in the order of its page."""
+"""Every python and console block in the docs runs, in the order of its page; every text block is
+what they print."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES += sorted((ROOT / "docs" / "families").glob("*.md"))
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def commands(page: Path) -> list[list[str]]:
@@ -32,11 +34,15 @@ def commands(page: Path) -> list[list[str]]:
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
     folder = Path(sys.executable).parent
     environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    printed = ""
     for command in commands(page):
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        printed += done.stdout
+    for block in PRINTED.findall(page.read_text()):
+        assert block in printed
 
 
 def test_the_docs_have_examples() -> None:

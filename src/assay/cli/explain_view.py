@@ -52,7 +52,7 @@ def bar(separation: Separation) -> str:
 def direction(separation: Separation) -> str:
     """Which end of the component the timeouts are at, and whether that is the hard one."""
     if separation.low <= 0.5 <= separation.high:
-        return "neither end, for sure"
+        return "unclear"
     end = "large" if separation.auc > 0.5 else "small"
     component = next(c for c in COMPONENTS if c.name == separation.component)
     expected = "" if end == component.harder_when else ", the easy ones"

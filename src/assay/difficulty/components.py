@@ -25,7 +25,7 @@ COMPONENTS = (
         "M_min",
         "minimum margin",
         "the smallest margin among the samples",
-        "the answer is close to a tie: exact bounds near the boundary",
+        "an answer close to a tie: exact bounds near the boundary",
         harder_when="small",
         logarithmic=True,
     ),

@@ -15,13 +15,15 @@ import numpy as np
 
 from assay.difficulty.components import COMPONENTS, NAMES, Component
 from assay.difficulty.explanation import Diagnosis, Point
-from assay.difficulty.ranks import Values, pairs_won, spearman
+from assay.difficulty.ranks import Mask, Values, pairs_won, spearman
 from assay.difficulty.rules import Clause, Rule, RuleSearch, chance
 
 FEWEST = 3
 LEVEL = 0.05
 _CLEARLY = 0.05
 _ALIKE = 0.9
+_NEARLY = 0.1
+_MOST_RIVALS = 2
 _BY_NAME = {component.name: component for component in COMPONENTS}
 
 
@@ -102,34 +104,30 @@ def _cause(
     values = {name: np.array([case.values[name] for case in cases]) for name in NAMES}
     late = np.array([outcomes[case.instance] == "timeout" for case in cases])
     search = RuleSearch(values, late)
-    single, pair = search.best(1), search.best(2)
-    if single is None:
+    singles, pairs = search.ranked(1), search.ranked(2)
+    if not singles:
         return _said("the profile is the same on all instances: it has nothing to compare")
     shuffled = search.shuffled(permutations, rng)
-    p_single = chance(search.grid_score(1), shuffled)
-    p_pair = chance(search.grid_score(2), shuffled) if pair else 1.0
+    p_single, p_pair = (chance(search.grid_score(number), shuffled) for number in (1, 2))
     tried = f"a permutation test of all {search.rules:,} rules tried, {permutations:,} shuffles"
     if min(p_single, p_pair) > LEVEL:
-        p = min(p_single, p_pair)
         return _said(
             f"no component separates its {late.sum()} timeouts from what it solved beyond chance "
-            f"(p = {p:.2g})",
+            f"(p = {min(p_single, p_pair):.2g})",
             f"p is from {tried}",
         )
-    rule, p = single, p_single
-    if (
-        pair
-        and p_pair <= LEVEL
-        and (p_single > LEVEL or _adds(search, single, pair, len(shuffled), rng))
+    ranked, p = singles, p_single
+    if p_single > LEVEL or (
+        p_pair <= LEVEL and _adds(search, singles[0], pairs[0], permutations, rng)
     ):
-        rule, p = pair, p_pair
-    alike = _alike(rule, values)
+        ranked, p = pairs, p_pair
+    rule = ranked[0]
     return Diagnosis(
-        sentence=f"{fails} {_where(rule)}{_meaning(rule)}{_doubt(alike)}",
+        sentence=f"{fails} {_where(rule)}{_meaning(rule)}{_doubt(_alike(rule, values))}",
         details=(
-            f"this covers {rule.timeouts} of its {late.sum()} timeouts and {rule.solved} of the "
-            f"{(~late).sum()} instances that it solved",
-            f"the best of chance reaches this with p = {p:.2g} ({tried})",
+            f"this covers {_covered(rule, late)}",
+            f"chance alone does as well with p = {p:.2g} ({tried})",
+            *_rivals(ranked, late),
             *_families(cases, outcomes, rule),
         ),
         components=tuple(clause.component for clause in rule.clauses),
@@ -143,6 +141,21 @@ def _adds(
     if pair.score < single.score + _CLEARLY:
         return False
     return chance(search.grid_score(2), search.shuffled(permutations, rng, within=single)) <= LEVEL
+
+
+def _covered(rule: Rule, late: Mask) -> str:
+    return (
+        f"{rule.timeouts} of its {late.sum()} timeouts and {rule.solved} of the {(~late).sum()} "
+        "instances that it solved"
+    )
+
+
+def _rivals(ranked: Sequence[Rule], late: Mask) -> list[str]:
+    """Rules on other components that tell nearly as much: the data may not decide between them."""
+    close = [rule for rule in ranked[1:] if rule.score >= ranked[0].score - _NEARLY]
+    return [
+        f"nearly as good: {_where(rule)} ({_covered(rule, late)})" for rule in close[:_MOST_RIVALS]
+    ]
 
 
 def _where(rule: Rule) -> str:

@@ -78,7 +78,7 @@ def _verifier(
         seconds={name: run.seconds[name] for name in outcomes if name in run.seconds},
         separations=_separations(points, outcomes, resamples, for_auc),
         maps=interaction_maps(points, outcomes),
-        diagnosis=_with_counts(found, outcomes, run.words, late),
+        diagnosis=_with_counts(found, points, outcomes, run.words),
     )
 
 
@@ -106,17 +106,35 @@ def _separations(
 
 
 def _with_counts(
-    found: Diagnosis, outcomes: Mapping[str, str], words: Mapping[str, str], late: Counter[str]
+    found: Diagnosis,
+    points: Sequence[Point],
+    outcomes: Mapping[str, str],
+    words: Mapping[str, str],
 ) -> Diagnosis:
     """The diagnosis with what is meant by a timeout, and by left out, where that is not plain."""
-    left = Counter(words.get(n, "not run") for n, found in outcomes.items() if found == "left out")
-    said = []
-    if set(late) - {"timeout"}:
-        said.append(f"timeouts here are: {_listed(late)}")
-    if left:
-        said.append(f"left out: {_listed(left)}")
+    names: dict[str, list[str]] = {"solved": [], "timeout": [], "left out": []}
+    for name, outcome in outcomes.items():
+        names[outcome].append(words.get(name, "not run"))
+    said = _solved_by_answer(points, outcomes)
+    if set(names["timeout"]) - {"timeout"}:
+        said.append(f"timeouts here are: {_listed(names['timeout'])}")
+    if names["left out"]:
+        said.append(f"left out: {_listed(names['left out'])}")
     return replace(found, details=(*found.details, *said))
 
 
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {word}" for word, count in counts.most_common())
+def _solved_by_answer(points: Sequence[Point], outcomes: Mapping[str, str]) -> list[str]:
+    """A profile also tells the answers apart (M_min does), so both are counted."""
+    asked, solved = Counter[str](), Counter[str]()
+    for point in points:
+        if point.answer and outcomes[point.instance] != "left out":
+            asked[point.answer] += 1
+            solved[point.answer] += outcomes[point.instance] == "solved"
+    if len(asked) < 2:
+        return []
+    parts = [f"{solved[answer]} of {asked[answer]} {answer}" for answer in sorted(asked)]
+    return [f"it solved {' and '.join(parts)} instances"]
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(f"{count} {word}" for word, count in Counter(words).most_common())

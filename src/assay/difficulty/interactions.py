@@ -1,8 +1,8 @@
 """Timeouts over two components at a time: all pairs, in bins that hold about as many instances.
 
-Bins come from all points, so that the maps of several verifiers have the same cells. Inner edges
-lie between values at round numbers; outer ones are rounded outward. Where a value is infinite, so
-is the outer edge. A component that never changes has one bin.
+Bins come from all points, so that the maps of several verifiers have the same cells. Edges are
+round numbers near quantiles, outer ones rounded outward. Where a value is infinite, so is the
+outer edge. A component that never changes has one bin, both edges of which may be its value.
 """
 
 from __future__ import annotations
@@ -55,4 +55,16 @@ def interaction_maps(
 
 def _edges(values: Values) -> tuple[float, ...]:
     low, high = float(values.min()), float(values.max())
-    return rounded_down(low), *quantile_cuts(values, _MOST_BINS), rounded_up(high)
+    return rounded_down(low), *_short_cuts(values), rounded_up(high)
+
+
+def _short_cuts(values: Values) -> tuple[float, ...]:
+    """Quantiles with two digits, unless these leave values that differ in one bin."""
+    cuts = quantile_cuts(values, _MOST_BINS)
+    short: list[float] = []
+    for cut in sorted({float(f"{cut:.1e}") for cut in cuts}):
+        above = values >= cut
+        between = ~above & (values >= short[-1]) if short else ~above
+        if above.any() and between.any():
+            short.append(cut)
+    return tuple(short) or cuts

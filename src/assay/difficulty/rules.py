@@ -86,21 +86,22 @@ class RuleSearch:
         sizes = [len(self._grid.cuts[name]) for name in self._grid.names]
         return 2 * sum(sizes) + 4 * sum(a * b for a, b in combinations(sizes, 2))
 
-    def best(self, clauses: int) -> Rule | None:
-        """The best rule of so many clauses, its thresholds then moved to the best place."""
-        top: tuple[float, tuple[Clause, ...]] | None = None
+    def ranked(self, clauses: int) -> list[Rule]:
+        """For every choice of so many components its best rule; the best of all comes first."""
+        tops: dict[tuple[str, ...], tuple[float, tuple[Clause, ...]]] = {}
         for block in _blocks(self._grid, self._late[None, :], clauses):
             place = np.unravel_index(int(block.scores[0].argmax()), block.scores[0].shape)
             score = float(block.scores[0][place])
-            if top is None or score > top[0] + _CLOSE:
-                top = (
+            if block.names not in tops or score > tops[block.names][0] + _CLOSE:
+                tops[block.names] = (
                     score,
                     tuple(
                         Clause(name, above, self._grid.cuts[name][cut])
                         for name, above, cut in zip(block.names, block.sides, place, strict=True)
                     ),
                 )
-        return None if top is None else self._settled(top[1])
+        rules = [self._settled(found) for _, found in tops.values()]
+        return sorted(rules, key=lambda rule: -round(rule.score, 9))
 
     def grid_score(self, clauses: int) -> float:
         """The best score of the grid, before any threshold is moved."""

@@ -90,7 +90,7 @@ def _outcomes(judgement: Judgement) -> list[Outcomes]:
     return [
         Outcomes(
             verifier=label,
-            outcomes={name: _coarse(word) for name, word in words[label].items()},
+            outcomes={name: coarse(word) for name, word in words[label].items()},
             seconds=seconds[label],
             words=words[label],
         )
@@ -98,7 +98,8 @@ def _outcomes(judgement: Judgement) -> list[Outcomes]:
     ]
 
 
-def _coarse(outcome: str) -> str:
+def coarse(outcome: str) -> str:
+    """What an outcome of the judge counts as; wrong answers and crashes have other reasons."""
     if outcome in SOLVED:
         return "solved"
     return "timeout" if outcome in _TIMEOUTS else "left out"
