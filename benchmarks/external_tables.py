@@ -120,3 +120,28 @@ def against_published(
     here = median(number(row, "seconds") for row in profile.values())
     rows.append(("seconds, median", f"{taken:.0f}", f"{here:.2f}", ""))
     return table(("ours", "published", "on the box asked about", "on the box they read"), rows)
+
+
+def one_by_one(
+    rows: range,
+    published: Sequence[Published],
+    profile: Mapping[str, ProfileRow],
+    same_box: Mapping[str, ProfileRow],
+) -> str:
+    """The questions that the paper speaks of: our numbers, those on its box, and its own."""
+    lines = []
+    for row in rows:
+        question = published[row]
+        ours, theirs = profile[question.instance], same_box[question.instance]
+        gaps = (
+            number(ours, "G_IBP"),
+            number(ours, "G_IBP_searched"),
+            number(theirs, "G_IBP_searched"),
+            question.values["G_IBP"],
+        )
+        spread = number(ours, "d_eff"), question.values["d_eff"]
+        solved = [v for v, said in question.outcomes.items() if said in ("robust", "violated")]
+        shown = (*(f"{gap:.3g}" for gap in gaps), *(f"{value:.0f}" for value in spread))
+        lines.append((str(row), question.instance.split("--")[1], *shown, ", ".join(solved)))
+    header = ("row", "question", "G_IBP", "searched", "searched, their box", "published")
+    return table((*header, "d_eff", "published", "published as solved by"), lines)
