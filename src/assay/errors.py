@@ -18,4 +18,14 @@ class Unsupported(AssayError):
 
 
 class WrongLabel(AssayError):
-    """A truth is refuted by exact arithmetic at a point: nothing that rests on it may go on."""
+    """A truth is refuted by exact arithmetic at a point: nothing that rests on it may go on.
+
+    `point` holds the exact decimals of the inputs.
+    """
+
+    def __init__(self, message: str, point: tuple[str, ...] = ()) -> None:
+        super().__init__(message, point)
+        self.point = point
+
+    def __str__(self) -> str:
+        return str(self.args[0])

@@ -174,6 +174,20 @@ def test_a_foreign_file_is_kept(folder: Path) -> None:
     assert (folder / "profile.csv").read_text() == "mine"
 
 
+def test_a_foreign_progress_file_is_kept(folder: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    (folder / ".profile.jsonl").symlink_to(precious)
+    assert assay("profile", folder).returncode == 2
+    assert precious.read_text() == "mine"
+    (folder / ".profile.jsonl").unlink()
+    (folder / ".profile.jsonl").write_text("mine\n")
+    done = assay("profile", folder)
+    assert done.returncode == 2
+    assert "no file of Assay's" in done.stderr
+    assert (folder / ".profile.jsonl").read_text() == "mine\n"
+
+
 def test_a_wrong_label_stops_everything(folder: Path) -> None:
     (path,) = (folder / "truth").glob("*violated.json")
     truth = json.loads(path.read_text())
@@ -183,6 +197,13 @@ def test_a_wrong_label_stops_everything(folder: Path) -> None:
     assert done.returncode == 1
     assert "WRONG LABEL" in done.stderr
     assert not (folder / "profile.csv").exists()
+    witness = json.loads((folder / "wrong-label.json").read_text())
+    assert len(witness["point"]) == 3
+    one = assay(
+        "profile", folder / "onnx" / f"{path.stem}.onnx", folder / "vnnlib" / f"{path.stem}.vnnlib"
+    )
+    assert one.returncode == 1
+    assert "WRONG LABEL" in one.stderr
 
 
 def test_goes_on_after_a_kill_and_refuses_to_share(folder: Path) -> None:

@@ -29,7 +29,7 @@ def test_affine_network(weights: list[int], scale: float) -> None:
     a = [w * scale for w in weights]
     total = sum(abs(w) for w in a)
     network = affine([a], [2 * total])
-    found = profiled(network, asked((box(len(a)), positive())), samples=50)
+    found = profiled(network, asked((box(len(a)), positive())), samples=100)
     assert found.regions.value == 0.0
     assert found.dimension.value == pytest.approx(total**2 / sum(w * w for w in a), rel=1e-4)
     assert found.dimension.low == pytest.approx(found.dimension.high, rel=1e-9)
@@ -162,6 +162,40 @@ def test_fixed_inputs_do_not_count() -> None:
     assert found.dimension.value == pytest.approx(2)
 
 
+def test_inputs_fixed_in_their_own_box_do_not_count_either() -> None:
+    network = affine([[1] * 6], [0])
+    cases = []
+    for free in range(6):
+        low = [Fraction(1)] * 6
+        low[free] = Fraction(0)
+        cases.append((Box(tuple(low), (Fraction(1),) * 6), positive()))
+    found = profiled(network, asked(*cases))
+    assert found.dimension.value == pytest.approx(1)
+    assert found.steepest == 1.0
+    assert found.inputs == 6
+    assert "4 of 6 boxes" in found.note
+
+
+def test_a_grid_too_coarse_for_many_inputs_is_noted() -> None:
+    network = affine([[1] * 250, [1, -1] * 125], [300, 300])
+    found = profiled(network, asked((box(250), positive(2))))
+    assert found.regions.distinct == 1
+    assert "tau is too coarse" in found.note
+    fine = profiled(network, asked((box(250), positive(2))), tau=0.001)
+    assert (fine.regions.distinct, fine.note) == (2, "")
+
+
+def test_linear_bounds_never_give_up_what_intervals_know() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        graph = GraphBuilder((1, 4))
+        hidden = graph.relu(graph.gemm(graph.input, rng.normal(size=(6, 4)).astype(np.float32)))
+        output = graph.gemm(hidden, rng.normal(size=(2, 6)).astype(np.float32))
+        network = load(graph.build(output), "random")
+        found = profiled(network, asked((box(4), positive(2))), samples=20)
+        assert found.interval.floor <= found.linear_floor <= found.lowest
+
+
 def test_a_divisor_that_may_vanish_gives_an_infinite_gap() -> None:
     graph = GraphBuilder((1, 1))
     shifted = graph.add(graph.input, np.array([[2]], np.float32))
@@ -176,6 +210,12 @@ def test_a_box_of_one_point_is_refused() -> None:
     network = affine([[1, 2]], [0])
     with pytest.raises(BadInput, match="single point"):
         profiled(network, asked((box(2, 1, 1), positive())))
+
+
+def test_a_box_that_float64_cannot_resolve_is_refused() -> None:
+    thin = Box((Fraction(1),), (1 + Fraction(1, 10**30),))
+    with pytest.raises(BadInput, match="float64 cannot tell the ends"):
+        profiled(affine([[1]], [0]), asked((thin, positive())))
 
 
 def test_undefined_margins_are_refused() -> None:

@@ -53,9 +53,10 @@ def test_unseen_cells_are_estimated_without_bias() -> None:
     assert np.mean(estimates) == pytest.approx(np.mean(truths), abs=0.01)
 
 
-def test_the_dimension_is_within_its_bounds() -> None:
+@pytest.mark.parametrize("each", [1, 5, 10, 25, 50, 100])
+def test_the_dimension_is_within_its_bounds(each: int) -> None:
     """Gradients with one or with nine equal entries, in shares that differ between the halves."""
-    repeats, each, held = 300, 100, 0
+    repeats, held = 300, 0
     draw = np.random.default_rng(3)
     truth = (0.2 * 9 + 0.8 * 1 + 0.7 * 9 + 0.3 * 1) / 2
     for _ in range(repeats):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import specimens
 import torch
 from small_questions import affine, asked, box, positive
 
+from assay.difficulty.looseness import Looseness
 from assay.difficulty.margin import MarginFunction
 from assay.difficulty.sampling import Sampler
-from assay.difficulty.search import STAGES, Searched, searched
+from assay.difficulty.search import STAGES, Samples, Searched, searched
 from assay.question import vnnlib
 from assay.question.graph import GraphBuilder
 from assay.question.network import Network, load
 from assay.question.property import Specification
+from assay.question.region import Box
 
 
 def found_in(network: Network, specification: Specification, samples: int = 300) -> Searched:
@@ -22,7 +26,9 @@ def found_in(network: Network, specification: Specification, samples: int = 300)
     sampler = Sampler(function, 0)
     points, cases = sampler.points(samples)
     margins, gradients = function.with_gradients(points, cases)
-    found = searched(function, points, cases, margins, gradients, sampler.stream(0, "search"))
+    slopes = Looseness(network, function.cases).linear().slopes
+    drawn = Samples(points, cases, margins, gradients)
+    found = searched(function, drawn, slopes, sampler.stream(0, "search"))
     case = found.lowest.case
     assert found.lowest.stage in STAGES
     assert found.lowest.margin <= float(margins.min())
@@ -86,3 +92,43 @@ def test_the_largest_gradient_of_the_search_counts() -> None:
     network = load(graph.build(graph.sub(slope, spike)), "spike")
     found = found_in(network, asked((box(2), positive())), samples=10)
     assert found.steepest == pytest.approx(2 + 2 * 64 - 0, rel=0.02)
+
+
+def valley(sharpness: float) -> Network:
+    """10 + relu(x21) - sharpness relu(x1 + .. + x20 - 17): low only near one corner."""
+    rows = np.zeros((2, 22), np.float32)
+    rows[0, 1:21], rows[1, 21] = 1, 1
+    graph = GraphBuilder((1, 22))
+    hidden = graph.relu(graph.gemm(graph.input, rows, np.array([-17, 0], np.float32)))
+    weights = np.array([[-sharpness, 1]], np.float32)
+    return load(graph.build(graph.gemm(hidden, weights, np.float32([10]))), "valley")
+
+
+def test_a_box_whose_samples_look_harmless_is_found_all_the_same() -> None:
+    """The tenth of ten boxes alone reaches the valley, and its samples are the highest."""
+    cases = []
+    for k in range(10):
+        top = [Fraction(1)] + [Fraction(1 if k == 9 else 0.5)] * 20 + [Fraction(2 * k + 0.5)]
+        cases.append((Box((Fraction(0),) * 21 + (Fraction(2 * k),), tuple(top)), positive()))
+    found = found_in(valley(20), asked(*cases), samples=1000)
+    assert found.lowest.margin == pytest.approx(10 + 18 - 60)
+    assert found.lowest.case == 9
+
+
+def test_what_overflows_is_not_taken_for_a_margin() -> None:
+    """-exp(40 sum x) has no float64 value at the far corner; the search must not go there."""
+    graph = GraphBuilder((1, 20))
+    total = graph.gemm(graph.input, np.full((1, 20), 40, np.float32))
+    network = load(graph.build(graph.neg(graph.exp(total))), "steep")
+    found = found_in(network, asked((box(20, 0, 1), positive())))
+    assert np.isfinite(found.lowest.margin)
+    assert np.isfinite(found.steepest)
+
+
+def test_an_infinite_slope_at_a_corner() -> None:
+    graph = GraphBuilder((1, 20))
+    root = graph.sqrt(graph.reduce_sum(graph.input, [1]))
+    network = load(graph.build(graph.add(root, np.float32([[1]]))), "root")
+    found = found_in(network, asked((box(20, 0, 1), positive())))
+    assert found.lowest.margin == 1.0
+    assert np.isfinite(found.steepest)

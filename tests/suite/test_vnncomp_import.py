@@ -57,6 +57,17 @@ def test_the_list_itself_may_be_given(theirs: Path, tmp_path: Path) -> None:
     assert len(BenchmarkFolder.open(tmp_path / "ours").entries) == 2
 
 
+def test_the_list_of_2021_bears_the_name_of_its_benchmark(theirs: Path, tmp_path: Path) -> None:
+    (theirs / "instances.csv").rename(theirs / "theirs_instances.csv")
+    import_benchmark(theirs, tmp_path / "ours")
+    assert len(BenchmarkFolder.open(tmp_path / "ours").entries) == 2
+    (theirs / "more_instances.csv").write_text(ROWS)
+    with pytest.raises(BadInput, match=r"has 2 lists, more_instances\.csv and others; give one"):
+        import_benchmark(theirs, tmp_path / "again")
+    with pytest.raises(BadInput, match="name one of the 2 benchmarks in it: ours, theirs"):
+        import_benchmark(tmp_path, tmp_path / "again")
+
+
 def second(made: bytes) -> bytes:
     case = vnnlib.read(made.decode(), "x").cases[0]
     return vnnlib2.write(case.box, case.violation).encode()

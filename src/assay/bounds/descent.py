@@ -56,8 +56,10 @@ def descended(
             margins = by_disjunct.amin(1)
             own = by_disjunct.gather(1, target.unsqueeze(1))[:, 0]
             goal = torch.where(targeted, own, margins)
-        better = margins.detach() < best
-        best = torch.where(better, margins.detach(), best)
+        # What overflows is no margin, however low.
+        reached = torch.where(torch.isfinite(margins.detach()), margins.detach(), math.inf)
+        better = reached < best
+        best = torch.where(better, reached, best)
         lowest = torch.where(better.unsqueeze(1), points.detach(), lowest)
         if step == steps or enough(best, outputs.detach()):
             break
@@ -65,7 +67,7 @@ def descended(
         if goal.requires_grad:
             (slope,) = torch.autograd.grad(goal.sum(), points)
         sums = torch.where(free, slope.abs(), 0.0).sum(1)[~targeted]
-        steepest = max(steepest, float(sums.nan_to_num(0.0).max()))
+        steepest = max(steepest, float(torch.where(torch.isfinite(sums), sums, 0.0).max()))
         moved = points.detach() - reach * _FADING**step * slope.sign()
         points = torch.minimum(torch.maximum(moved, lower), upper)
     return Descent(lowest, best, steepest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -54,7 +55,7 @@ def profile(
     """
     from assay.cli.output import shown_progress
     from assay.difficulty.settings import Settings
-    from assay.suite.profiling import profile_folder, profile_question
+    from assay.suite.profiling import INTERNAL, profile_folder, profile_question
     from assay.suite.workers import available_cores
 
     settings = Settings(samples, tau, seed, growth, device)
@@ -80,7 +81,8 @@ def profile(
     for row in found.failed:
         print(f"assay: {row.instance}: {row.note}", file=sys.stderr)
     if found.failed:
-        raise typer.Exit(2)
+        defect = any(row.note.startswith(INTERNAL) for row in found.failed)
+        raise typer.Exit(3 if defect else 2)
 
 
 def _show(found: Profiled, settings: Settings, paths: Sequence[Path], as_json: bool) -> None:
@@ -122,5 +124,7 @@ def _document(found: Profiled, settings: Settings, target: Path | None) -> dict[
 
 def _finite(cells: Mapping[str, object]) -> dict[str, object]:
     """JSON knows no infinity: such a bound is given as text."""
-    endless = (float("inf"), float("-inf"))
-    return {name: str(v) if v in endless else v for name, v in cells.items()}
+    return {
+        name: str(v) if isinstance(v, float) and not math.isfinite(v) else v
+        for name, v in cells.items()
+    }

@@ -71,10 +71,13 @@ def _cell(component: Component, value: float, among: Sequence[float]) -> str:
 
 
 def _share(component: Component, value: float, among: Sequence[float]) -> float:
-    """Where a value lies between the easiest and the hardest one here, 0 to 1."""
+    """Where a value lies between the easiest and the hardest one here, 0 to 1.
+
+    A margin that is not positive has no bar: its samples violate already.
+    """
     hard_when_small = component.harder_when == "small"
     if component.logarithmic and value <= 0:
-        return 1.0 if hard_when_small else 0.0
+        return 0.0
     scaled = math.log if component.logarithmic else float
     places = [
         scaled(v) for v in among if math.isfinite(v) and not (component.logarithmic and v <= 0)

@@ -16,6 +16,10 @@ ETA = 1e-12
 SATURATED = 0.9
 """From this share of samples with a cell of their own, the count says little but the sample's."""
 _RESAMPLES = 1000
+_MOST_PICKS = 2**20
+"""Resampled values that are held at once."""
+_FEW = 200
+"""Below this many samples a bootstrap covers less than it says."""
 _HAIR = 1e-9
 """Ties between cells go up, and equal gradients that differ by rounding stay together."""
 
@@ -36,9 +40,11 @@ def cell_counts(gradients: Sequence[np.ndarray], tau: float, steepest: float) ->
 class Regions:
     """A_tau with how far it may be from its expectation at this sample size.
 
-    `low` and `high` hold with 95 % confidence for the grid that L_c gives, whatever the network:
-    one sample changes the count by at most one, so by McDiarmid's inequality it is rarely far
-    from its mean. `unseen` estimates the share of the region in cells not met yet (Good and
+    With L_c and the number of samples held fixed, `low` and `high` enclose it with 95 %
+    confidence, whatever the network: one sample changes the count by at most one, so by
+    McDiarmid's inequality it is rarely far from its mean. L_c itself is the largest gradient that
+    was seen; a steeper spot that every sample missed would coarsen the grid, and that is not
+    covered. `unseen` estimates the share of the region in cells not met yet (Good and
     Turing: the samples alone in theirs).
     """
 
@@ -71,7 +77,7 @@ class Regions:
 
 @dataclass(frozen=True)
 class Dimension:
-    """d_eff with a bootstrap interval of 95 %."""
+    """d_eff with an interval of 95 %: a bootstrap, or for few samples Hoeffding's inequality."""
 
     value: float
     low: float
@@ -82,21 +88,41 @@ def effective_dimension(
     gradients: np.ndarray, halves: Sequence[np.ndarray], draw: Generator
 ) -> Dimension:
     """The mean of |g|_1^2 / (|g|_2^2 + eta^2); `halves` are rows drawn alike, resampled apart."""
+    each = participation(gradients)
+    value = float(each.mean())
+    if len(each) < _FEW:
+        # No ratio exceeds the number of inputs, so this holds for any network.
+        inputs = gradients.shape[1]
+        slack = inputs * math.sqrt(math.log(2 / (1 - CONFIDENCE)) / (2 * len(each)))
+        return Dimension(value, max(0.0, value - slack), min(float(inputs), value + slack))
+    means = sum(
+        _resampled_means(each[rows], draw) * (len(rows) / len(each)) for rows in halves if len(rows)
+    )
+    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Dimension(value, min(value, float(low)), max(value, float(high)))
+
+
+def participation(gradients: np.ndarray) -> np.ndarray:
+    """|g|_1^2 / (|g|_2^2 + eta^2) row by row."""
     sizes = np.abs(gradients)
     # In units of each gradient's largest entry nothing overflows or underflows.
     largest = sizes.max(axis=1, initial=0.0)
-    scaled = sizes / np.where(largest > 0, largest, 1.0)[:, None]
+    unit = np.where(largest > 0, largest, 1.0)
+    scaled = sizes / unit[:, None]
     with np.errstate(over="ignore"):
-        flat = np.where(largest > 0, (ETA / np.where(largest > 0, largest, 1.0)) ** 2, 1.0)
-    each = scaled.sum(axis=1) ** 2 / ((scaled**2).sum(axis=1) + flat)
-    means = np.zeros(_RESAMPLES)
-    for rows in halves:
-        if len(rows):
-            picks = draw.integers(0, len(rows), size=(_RESAMPLES, len(rows)))
-            means += each[rows][picks].mean(axis=1) * (len(rows) / len(each))
-    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    value = float(each.mean())
-    return Dimension(value, min(value, float(low)), max(value, float(high)))
+        flat = np.where(largest > 0, (ETA / unit) ** 2, 1.0)
+    ratios: np.ndarray = scaled.sum(axis=1) ** 2 / ((scaled**2).sum(axis=1) + flat)
+    return ratios
+
+
+def _resampled_means(values: np.ndarray, draw: Generator) -> np.ndarray:
+    turn = max(1, _MOST_PICKS // len(values))
+    found = []
+    for start in range(0, _RESAMPLES, turn):
+        count = min(turn, _RESAMPLES - start)
+        picks = draw.integers(0, len(values), size=(count, len(values)))
+        found.append(values[picks].mean(axis=1))
+    return np.concatenate(found)
 
 
 def mass_below_minimum(samples: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import torch
 from torch import Tensor
@@ -39,6 +40,14 @@ class IntervalView:
         return self.unstable / self.units if self.units else 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class LinearView:
+    """L_CROWN, and for every box [C, d] the slope of the linear function that bounds it worst."""
+
+    floor: float
+    slopes: Tensor
+
+
 class Looseness:
     """Bounds in float64 with outward rounding, always on the processor.
 
@@ -64,35 +73,52 @@ class Looseness:
                 end.flatten(1).expand(shape).tolist() for end in (outputs.low, outputs.high)
             )
             for case, lows, highs in zip(cases, low, high, strict=True):
-                found = margin_floor(case.violation, lows, highs)
-                floor = min(floor, found if isinstance(found, float) else float_below(found))
+                floor = min(floor, _below(margin_floor(case.violation, lows, highs)))
             by_box, each = unstable(engine, values, tau)
             crossing += int(by_box.expand(len(cases)).sum())
             units += each * len(cases)
         return IntervalView(floor, crossing, units)
 
-    def linear(self) -> float:
-        """L_CROWN: backward linear bounds with interval intermediates, slopes not optimised."""
-        floor = math.inf
+    def linear(self) -> LinearView:
+        """L_CROWN: backward linear bounds with interval intermediates, slopes not optimised.
+
+        What plain intervals know is never given up: the bound is the better of both.
+        """
+        floors, slopes = [], []
         for case in self.cases:
             box = self.engine.intervals.start(*enclosing_box(case.box))
             relaxed = self.engine.relaxed(box, refine=False)
-            floor = min(floor, self._floor(relaxed, Excesses.of(case.violation)))
-        return floor
+            outputs = relaxed.values[self.network.output_name]
+            ends = [end.reshape(-1).tolist() for end in (outputs.low, outputs.high)]
+            floor, slope = self._lowest(relaxed, Excesses.of(case.violation))
+            floors.append(max(floor, _below(margin_floor(case.violation, *ends))))
+            slopes.append(slope)
+        return LinearView(min(floors), torch.stack(slopes))
 
-    def _floor(self, relaxed: RelaxedNetwork, excesses: Excesses) -> float:
+    def _lowest(self, relaxed: RelaxedNetwork, excesses: Excesses) -> tuple[float, Tensor]:
+        """The least bound over the disjuncts, and the slope of the function that gives it."""
         sizes = relaxed.values[self.network.output_name].size.flatten(1)
         disjuncts, rows, outputs = excesses.coefficients.shape
         turn = max(1, _MOST_NUMBERS_AT_ONCE // (rows * self._widest))
-        floors: list[Tensor] = []
+        lowest, slope = math.inf, torch.zeros(self.network.inputs, dtype=torch.float64)
         for numbers in torch.split(torch.arange(disjuncts), turn):
             functional = excesses.coefficients[numbers].reshape(1, -1, outputs)
-            bound = improved(relaxed, relaxed.on_outputs(functional), steps=0, by_row=True).bound
+            found = improved(relaxed, relaxed.on_outputs(functional), steps=0, by_row=True)
+            bounds = found.bound.reshape(len(numbers), rows)
             sized = sizes.expand(len(numbers), outputs)
-            floors.append(excesses.floors(bound.reshape(len(numbers), rows), numbers, sized))
-        return float(torch.cat(floors).min())
+            floors = excesses.floors(bounds, numbers, sized)
+            first = int(floors.argmin())
+            if float(floors[first]) < lowest:
+                row = int((bounds[first] - excesses.thresholds[numbers[first]]).argmax())
+                lowest = float(floors[first])
+                slope = found.at_input.reshape(len(numbers), rows, -1)[first, row]
+        return lowest, slope
 
     def _turns(self) -> Iterator[Sequence[Case]]:
         turn = max(1, _MOST_NUMBERS_AT_ONCE // self._widest)
         for start in range(0, len(self.cases), turn):
             yield self.cases[start : start + turn]
+
+
+def _below(floor: Fraction | float) -> float:
+    return floor if isinstance(floor, float) else float_below(floor)

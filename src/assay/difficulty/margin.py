@@ -41,8 +41,8 @@ class MarginFunction:
         ends = [_inward(case.box) for case in self.cases]
         self.lower = torch.tensor([low for low, _ in ends], dtype=torch.float64, device=device)
         self.upper = torch.tensor([high for _, high in ends], dtype=torch.float64, device=device)
-        self.free = (self.upper > self.lower).any(0)
-        """Inputs that some box lets vary; along the others there is no gradient to speak of."""
+        self.free = self.upper > self.lower
+        """Inputs that each box lets vary; along the others there is no gradient to speak of."""
         distinct = list(dict.fromkeys(case.violation for case in self.cases))
         self.excesses = [_excesses(network, violation, device) for violation in distinct]
         number = [distinct.index(case.violation) for case in self.cases]
@@ -51,10 +51,11 @@ class MarginFunction:
         self._at_once = max(1, min(_MOST_POINTS_AT_ONCE, room))
 
     def values(self, points: Tensor, cases: Tensor) -> Tensor:
-        """Margins [N]."""
+        """Margins [N]; infinite where the network is not defined, so that no search goes there."""
         with torch.no_grad():
             parts = [self._margins(points[rows], cases[rows]) for rows in self._batches(points)]
-        return torch.cat(parts)
+        found = torch.cat(parts)
+        return torch.where(torch.isfinite(found), found, math.inf)
 
     def with_gradients(self, points: Tensor, cases: Tensor) -> tuple[Tensor, Tensor]:
         """Margins [N] and gradients [N, d], zero along inputs that are fixed."""
@@ -67,7 +68,7 @@ class MarginFunction:
             if found.requires_grad:
                 (slope,) = torch.autograd.grad(found.sum(), batch)
             margins.append(found.detach())
-            gradients.append(torch.where(self.free, slope, 0.0))
+            gradients.append(torch.where(self.free[cases[rows]], slope, 0.0))
         return torch.cat(margins), torch.cat(gradients)
 
     def case_excesses(self, case: int) -> Excesses:
@@ -78,10 +79,11 @@ class MarginFunction:
         if len(self.excesses) == 1:
             return _margin(self.excesses[0], outputs)
         which = self.violation[cases]
-        rows = [(which == number).nonzero().flatten() for number in range(len(self.excesses))]
+        numbers = sorted(set(which.tolist()))
+        rows = [(which == number).nonzero().flatten() for number in numbers]
         parts = [
-            _margin(excesses, outputs[mine])
-            for excesses, mine in zip(self.excesses, rows, strict=True)
+            _margin(self.excesses[number], outputs[mine])
+            for number, mine in zip(numbers, rows, strict=True)
         ]
         return torch.cat(parts)[torch.cat(rows).argsort()]
 

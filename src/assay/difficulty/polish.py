@@ -8,7 +8,7 @@ convex nearby it can only fail to improve. After it, single inputs are moved to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -44,6 +44,7 @@ class Polished:
 
 
 def polished(function: MarginFunction, case: int, starts: Tensor, draw: Generator) -> Polished:
+    """The lowest that was reached from some points with finite margins and gradients."""
     found = [_Bundle(function, case, start).run(draw) for start in starts]
     best = min(found, key=lambda end: end.margin)
     swept = _swept(function, case, best)
@@ -92,7 +93,7 @@ class _Bundle:
     def _add(self, points: Tensor) -> None:
         points = torch.minimum(torch.maximum(points, self.lower), self.upper)
         values, slopes = self.function.with_gradients(points, self.case.expand(len(points)))
-        usable = torch.isfinite(values) & torch.isfinite(slopes).all(1)
+        usable = torch.isfinite(values) & torch.isfinite(slopes.abs().sum(1))
         points, values, slopes = points[usable], values[usable], slopes[usable]
         if len(points):
             self.steepest = max(self.steepest, float(slopes.abs().sum(1).max()))
@@ -140,6 +141,9 @@ def _swept(function: MarginFunction, case: int, start: Polished) -> Polished:
     which = torch.tensor([case], device=start.point.device)
     for _ in range(_SWEEPS):
         _, gradients = function.with_gradients(best.point.unsqueeze(0), which)
+        if not bool(torch.isfinite(gradients.abs().sum())):
+            break
+        best = replace(best, steepest=max(best.steepest, float(gradients.abs().sum())))
         gain = gradients[0].abs() * (upper - lower)
         inputs = gain.argsort(descending=True, stable=True)[: _MOST_MOVES // 2]
         inputs = inputs[(upper > lower)[inputs]]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import torch
@@ -24,11 +23,11 @@ from assay.difficulty.gradients import (
     cell_counts,
     effective_dimension,
 )
-from assay.difficulty.label import held_to_label
+from assay.difficulty.label import Label, held_to_label
 from assay.difficulty.looseness import IntervalView, Looseness
 from assay.difficulty.margin import MarginFunction
 from assay.difficulty.sampling import Sampler, biased_to_boundary
-from assay.difficulty.search import STAGES, Lowest, searched
+from assay.difficulty.search import MOST_BOXES, Lowest, Samples, searched
 from assay.difficulty.settings import Settings
 from assay.errors import BadInput
 from assay.question.network import Network
@@ -96,43 +95,35 @@ def profile(
     network: Network,
     specification: Specification,
     settings: Settings,
-    certified: Fraction | None = None,
+    label: Label | None = None,
 ) -> Profile:
     """The profile of one question.
 
-    `certified` is the margin that a truth of the answer robust promises: a margin found below it
-    is looked into with exact arithmetic, and raises WrongLabel if the label is wrong.
+    `label` is what a truth says of it. A margin below what it certifies is looked into with exact
+    arithmetic, and raises WrongLabel if the label is wrong.
     """
     clock = _Clock()
     function = MarginFunction(network, specification.cases, chosen_device(settings.device))
-    if not bool(function.free.any()):
-        raise BadInput(
-            f"{network.place}: every box of the question is a single point, so there is nothing "
-            "to profile; widen the bounds of some input"
-        )
+    _refuse_points(network, function)
     sampler = Sampler(function, settings.seed)
     # Every box needs a point of both halves.
     count = max(settings.samples, 2 * len(function.cases))
     points, cases = sampler.points(count)
-    margins, gradients = function.with_gradients(points, cases)
-    _refuse_undefined(network, margins, gradients)
-    clock.lap("components")
-    draw = sampler.stream(settings.seed, "search")
-    found = searched(function, points, cases, margins, gradients, draw)
-    clock.lap("search")
-    regions, steepest = _regions(function, sampler, gradients, found.steepest, settings)
-    halves = _halves(count, len(function.cases))
-    resampling = sampler.stream(settings.seed, "resampling")
-    dimension = effective_dimension(gradients.cpu().numpy(), halves, resampling)
+    samples = Samples(points, cases, *function.with_gradients(points, cases))
+    _refuse_undefined(network, samples.margins, samples.gradients)
     looseness = Looseness(network, function.cases)
     interval = looseness.interval(settings.tau)
     clock.lap("components")
-    first = int(margins.argmin())
-    sampled = Lowest(float(margins[first]), points[first], int(cases[first]), STAGES[0])
-    (minimum, lowest), note = held_to_label(function, (sampled, found.lowest), certified)
-    clock.lap("search")
-    linear_floor = looseness.linear()
+    linear = looseness.linear()
     clock.lap("linear")
+    found = searched(function, samples, linear.slopes, sampler.stream(settings.seed, "search"))
+    (minimum, lowest), noted = held_to_label(function, (samples.first(), found.lowest), label)
+    clock.lap("search")
+    regions, steepest, coarse = _regions(function, sampler, samples, found.steepest, settings)
+    halves = _halves(count, len(function.cases))
+    resampling = sampler.stream(settings.seed, "resampling")
+    dimension = effective_dimension(samples.gradients.cpu().numpy(), halves, resampling)
+    clock.lap("components")
     return Profile(
         minimum=minimum,
         interval=interval,
@@ -142,14 +133,14 @@ def profile(
         found_by=found.lowest.stage,
         point=tuple(found.lowest.point.tolist()),
         on_faces=_on_faces(function, found.lowest),
-        linear_floor=linear_floor,
+        linear_floor=linear.floor,
         steepest=steepest,
         samples=count,
-        inputs=int(function.free.sum()),
+        inputs=int(function.free.any(0).sum()),
         seconds=clock.seconds["components"],
         search_seconds=clock.seconds["search"],
         linear_seconds=clock.seconds["linear"],
-        note=note,
+        note="; ".join(filter(None, (noted, coarse, _few_boxes(function)))),
     )
 
 
@@ -166,7 +157,7 @@ def chosen_device(name: str) -> torch.device:
 
 
 def _refuse_undefined(network: Network, margins: Tensor, gradients: Tensor) -> None:
-    undefined = ~(torch.isfinite(margins) & torch.isfinite(gradients).all(1))
+    undefined = ~(torch.isfinite(margins) & torch.isfinite(gradients.abs().sum(1)))
     if bool(undefined.any()):
         raise BadInput(
             f"{network.place}: {int(undefined.sum())} of {len(margins)} sampled inputs have no "
@@ -174,28 +165,52 @@ def _refuse_undefined(network: Network, margins: Tensor, gradients: Tensor) -> N
         )
 
 
+def _refuse_points(network: Network, function: MarginFunction) -> None:
+    if bool(function.free.any()):
+        return
+    narrow = any(case.box.lower != case.box.upper for case in function.cases)
+    problem = (
+        "float64 cannot tell the ends of any box apart"
+        if narrow
+        else "every box of the question is a single point"
+    )
+    raise BadInput(
+        f"{network.place}: {problem}, so there is nothing to profile; widen the bounds of an input"
+    )
+
+
 def _regions(
     function: MarginFunction,
     sampler: Sampler,
-    gradients: Tensor,
+    samples: Samples,
     steepest: float,
     settings: Settings,
-) -> tuple[Regions, float]:
+) -> tuple[Regions, float, str]:
     """A_tau, with twice as many samples as long as nearly every one has a cell of its own.
 
-    Returns L_c too: the largest gradient of all that were seen, those of more samples included.
+    Returns L_c too, the largest gradient of all that were seen, those of more samples included,
+    and a note where the grid is too coarse to see anything.
     """
-    seen = [gradients.cpu().numpy()]
-    most = settings.growth * len(gradients)
+    seen = [samples.gradients.cpu().numpy()]
+    most = settings.growth * len(seen[0])
     while True:
         regions = Regions.of(cell_counts(seen, settings.tau, steepest))
         if not regions.saturated or regions.samples >= most:
-            return regions, steepest
+            break
         points, cases = sampler.points(min(regions.samples, most - regions.samples))
         margins, more = function.with_gradients(points, cases)
         _refuse_undefined(function.network, margins, more)
         steepest = max(steepest, float(more.abs().sum(1).max()))
         seen.append(more.cpu().numpy())
+    largest = max(float(np.abs(part).max(initial=0.0)) for part in seen)
+    coarse = 0 < largest < settings.tau * steepest / 2
+    note = "tau is too coarse for A_tau: all gradients round to zero; give a smaller --tau"
+    return regions, steepest, note if coarse else ""
+
+
+def _few_boxes(function: MarginFunction) -> str:
+    boxes = len(function.cases)
+    return f"{MOST_BOXES} of {boxes} boxes searched in depth" if boxes > MOST_BOXES else ""
 
 
 def _halves(samples: int, boxes: int) -> list[np.ndarray]:

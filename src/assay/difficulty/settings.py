@@ -27,5 +27,7 @@ class Settings:
                 f"--tau {self.tau:g} is not between {SMALLEST_TAU:g} and 1; the slope of a ReLU "
                 "varies by 1, so give a smaller number such as 0.01"
             )
+        if self.growth < 1:
+            raise BadInput(f"--growth {self.growth} is too small; give at least 1")
         if self.device not in ("cpu", "cuda"):
             raise BadInput(f"--device {self.device} is not known; give cpu or cuda")

@@ -63,6 +63,11 @@ class BenchmarkFolder:
         return sorted(p for p in found if not p.is_dir() and p not in known)
 
 
+def instance_name(onnx: Path, vnnlib: Path) -> str:
+    """What a question is called, from the names of its files."""
+    return vnnlib.stem if vnnlib.stem == onnx.stem else f"{onnx.stem}--{vnnlib.stem}"
+
+
 def _entries(folder: Path, listing: Path) -> list[FolderEntry]:
     entries: list[FolderEntry] = []
     lines: dict[str, int] = {}
@@ -86,7 +91,7 @@ def _entry(folder: Path, root: Path, row: list[str], line: int) -> FolderEntry:
     onnx = _inside(folder, root, network, where)
     vnnlib = _inside(folder, root, question, where)
     limit = seconds_of(timeout, where)
-    name = vnnlib.stem if vnnlib.stem == onnx.stem else f"{onnx.stem}--{vnnlib.stem}"
+    name = instance_name(onnx, vnnlib)
     truth = folder / "truth" / f"{name}.json"
     known = truth.is_file() and truth.resolve().is_relative_to(root)
     return FolderEntry(name, onnx, vnnlib, limit, truth if known else None, line)

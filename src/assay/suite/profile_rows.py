@@ -50,6 +50,8 @@ COLUMNS = (
     "seconds",
     "search_seconds",
     "crown_seconds",
+    "onnx_sha256",
+    "vnnlib_sha256",
     "note",
 )
 TIMINGS = ("seconds", "search_seconds", "crown_seconds")
@@ -81,7 +83,8 @@ class Row:
         return [_text(known.get(column, "")) for column in COLUMNS]
 
 
-def row_of(instance: str, profile: Profile) -> Row:
+def row_of(instance: str, profile: Profile, hashes: tuple[str, str] = ("", "")) -> Row:
+    """The row of a profile of two files with these sha256."""
     interval, regions, dimension = profile.interval, profile.regions, profile.dimension
     cells: dict[str, Cell] = {
         "M_min": profile.minimum,
@@ -113,6 +116,8 @@ def row_of(instance: str, profile: Profile) -> Row:
         "seconds": round(profile.seconds, 4),
         "search_seconds": round(profile.search_seconds, 4),
         "crown_seconds": round(profile.linear_seconds, 4),
+        "onnx_sha256": hashes[0],
+        "vnnlib_sha256": hashes[1],
     }
     return Row(instance, "ok", cells, profile.note, profile.point)
 

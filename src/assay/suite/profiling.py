@@ -13,19 +13,24 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import assay
 from assay.difficulty.settings import Settings
-from assay.errors import BadInput, WrongLabel
-from assay.suite.folder import BenchmarkFolder, FolderEntry
+from assay.errors import AssayError, BadInput, WrongLabel
+from assay.suite.folder import BenchmarkFolder, FolderEntry, instance_name
 from assay.suite.journal import writing
 from assay.suite.profile_rows import COLUMNS, PROFILE_FILE, Row, row_of, written
 from assay.suite.workers import Outcome, Watcher, parallel
 
+if TYPE_CHECKING:
+    from assay.difficulty.label import Label
+
 PROGRESS_FILE = ".profile.jsonl"
+WRONG_LABEL_FILE = "wrong-label.json"
+INTERNAL = "internal error"
+"""How the note of a row begins that failed by a defect of ours."""
 _FIRST_COLUMNS = ",".join(COLUMNS[:2])
 
 
@@ -61,44 +66,61 @@ def profile_folder(
     tasks = [_task(entry, settings) for entry in folder.entries]
     with _progress(path, settings) as progress:
         known = progress.known(tasks)
-        rows = _profiled(tasks, known, jobs, watcher or Watcher(), progress)
+        try:
+            rows = _profiled(tasks, known, jobs, watcher or Watcher(), progress)
+        except WrongLabel as error:
+            raise _with_witness(path, error) from None
         progress.finish(written(rows, settings))
     return Profiled(tuple(rows), len(known))
 
 
 def profile_question(onnx: Path, vnnlib: Path, settings: Settings) -> Profiled:
-    """Profile one question without a folder; its row is only returned."""
-    task = ProfileTask(f"{onnx.stem}--{vnnlib.stem}", onnx, vnnlib, None, settings)
+    """Profile one question; its row is only returned. A truth in its folder counts as well."""
+    name = instance_name(onnx, vnnlib)
+    truth = vnnlib.absolute().parent.parent / "truth" / f"{name}.json"
+    known = truth if truth.is_file() else None
+    task = ProfileTask(name, onnx, vnnlib, known, settings)
     return Profiled(tuple(_profiled([task], {}, 1, Watcher(), None)), 0)
 
 
 def profile_task(task: ProfileTask) -> Row:
-    """Profile one question (in a worker)."""
+    """Profile one question (in a worker); a defect of ours costs its row, not the others."""
     import torch
 
     from assay.difficulty.profile import profile
     from assay.question.asked import read_question
 
     torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
-    certified = _certified(task)
+    hashes = _hashes(task)
+    label = _label(task, hashes)
     network, specification = read_question(task.onnx, task.vnnlib)
-    return row_of(task.name, profile(network, specification, task.settings, certified))
+    try:
+        found = profile(network, specification, task.settings, label)
+    except AssayError:
+        raise
+    except Exception as error:
+        if os.environ.get("ASSAY_DEBUG") == "1":
+            raise
+        reason = " ".join(str(error).split())[:200]
+        return Row(task.name, "failed", note=f"{INTERNAL} ({type(error).__name__}: {reason})")
+    return row_of(task.name, found, hashes)
 
 
 def _task(entry: FolderEntry, settings: Settings) -> ProfileTask:
     return ProfileTask(entry.name, entry.onnx, entry.vnnlib, entry.truth, settings)
 
 
-def _certified(task: ProfileTask) -> Fraction | None:
-    """The margin that a truth about these very files promises, if it says robust."""
+def _label(task: ProfileTask, hashes: tuple[str, str]) -> Label | None:
+    """What a truth about these very files says."""
+    from assay.difficulty.label import Label
     from assay.truth.record import read_truth
 
     if task.truth is None:
         return None
     truth = read_truth(task.truth)
-    if (truth.onnx_sha256, truth.vnnlib_sha256) != _hashes(task):
+    if (truth.onnx_sha256, truth.vnnlib_sha256) != hashes:
         raise BadInput(f"{task.truth}: is about other bytes than {task.name}; rebuild it")
-    return truth.margin if truth.answer == "robust" else None
+    return Label(truth.answer, truth.margin)
 
 
 def _hashes(task: ProfileTask) -> tuple[str, str]:
@@ -135,6 +157,14 @@ def _profiled(
     return [rows[task.name] for task in tasks]
 
 
+def _with_witness(folder: Path, error: WrongLabel) -> WrongLabel:
+    """The same error, its point in a file that the sentence names."""
+    target = folder / WRONG_LABEL_FILE
+    with writing(target):
+        target.write_text(json.dumps({"error": str(error), "point": error.point}, indent=1) + "\n")
+    return WrongLabel(f"{error}; the whole point is in {target}", error.point)
+
+
 def _settled(outcome: Outcome[ProfileTask, Row]) -> Row:
     if outcome.result is not None:
         return outcome.result
@@ -153,7 +183,12 @@ class _Progress:
         """Rows of an interrupted command with these settings about these bytes."""
         with writing(self._folder), os.fdopen(os.dup(self._handle), "rb") as stream:
             stream.seek(0)
-            lines = [_parsed(line) for line in stream]
+            data = stream.read()
+            # A kill may have cut the last line short: what follows must not be appended to it.
+            os.ftruncate(self._handle, data.rfind(b"\n") + 1)
+        lines = [_parsed(line) for line in data.splitlines()]
+        if data and "settings" not in lines[0]:
+            raise BadInput(f"{self._folder / PROGRESS_FILE}: is no file of Assay's; move it away")
         if not lines or lines[0] != self._head:
             self._start()
             return {}
@@ -203,16 +238,27 @@ class _Progress:
 
 @contextmanager
 def _progress(folder: Path, settings: Settings) -> Iterator[_Progress]:
-    path = folder / PROGRESS_FILE
-    with writing(folder):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    handle = _locked(folder)
     try:
+        yield _Progress(folder, handle, settings)
+    finally:
+        os.close(handle)
+
+
+def _locked(folder: Path) -> int:
+    path = folder / PROGRESS_FILE
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+    while True:
+        with writing(folder):
+            handle = os.open(path, flags, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            os.close(handle)
             raise BadInput(f"{folder}: another command is profiling it; wait for that") from None
-        yield _Progress(folder, handle, settings)
-    finally:
+        # A command that just finished may have removed the file that was locked.
+        if path.exists() and path.stat().st_ino == os.fstat(handle).st_ino:
+            return handle
         os.close(handle)
 
 

@@ -1,8 +1,8 @@
 """The list of a VNN-COMP benchmark: which file it is, its rows, and the files that they name.
 
-A benchmark is a folder with an instances.csv, or (since 2026) one with a folder for each version
-of VNN-LIB, `1.0` and `2.0`, that has its own. Rows name files without `.gz` although the files
-are often gzip-ed.
+A benchmark is a folder with an instances.csv (in 2021 still NAME_instances.csv), or (since 2026)
+one with a folder for each version of VNN-LIB, `1.0` and `2.0`, that has its own. Rows name files
+without `.gz` although the files are often gzip-ed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from assay.suite.instance_rows import read_list, rows_of, seconds_of, three_fiel
 from assay.suite.journal import INSTANCES_FILE
 
 VERSIONS = ("1.0", "2.0")
+_OLD_LISTS = f"*_{INSTANCES_FILE}"
 _SEVERAL_NETWORKS = "its row names several networks, and Assay's questions are about one"
 _SHOWN = 5
 
@@ -97,15 +98,18 @@ def _listing(path: Path, version: str | None) -> Path:
         return path / found[0] / INSTANCES_FILE
     if found:
         raise BadInput(f"{path}: holds VNN-LIB {' and '.join(found)}; choose one with --version")
+    old = sorted(path.glob(_OLD_LISTS))
+    if len(old) == 1:
+        return old[0]
+    if old:
+        raise BadInput(f"{path}: has {len(old)} lists, {old[0].name} and others; give one of them")
     raise BadInput(f"{path}: has no {INSTANCES_FILE}; {_hint(path)}")
 
 
 def _hint(path: Path) -> str:
     """Several benchmarks often lie in one repository."""
-    patterns = (f"*/{INSTANCES_FILE}", *(f"*/{v}/{INSTANCES_FILE}" for v in VERSIONS))
-    below = sorted(
-        {p.relative_to(path).parts[0] for pattern in patterns for p in path.glob(pattern)}
-    )
+    lists = (INSTANCES_FILE, _OLD_LISTS, *(f"{v}/{INSTANCES_FILE}" for v in VERSIONS))
+    below = sorted({p.relative_to(path).parts[0] for name in lists for p in path.glob(f"*/{name}")})
     if not below:
         return "is it a benchmark?"
     named = ", ".join(below[:_SHOWN]) + (", ..." if len(below) > _SHOWN else "")
