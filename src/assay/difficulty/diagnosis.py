@@ -5,7 +5,13 @@ A cause is named only where the best rule found beats the best rules found in sh
 than which families are slow. Rules of one threshold are tested at 4 %, rules of two at 1 %: where
 outcomes have nothing to do with the profile, at most one verifier in twenty gets a cause.
 
-SIMULATED
+Simulated false alarms (99 shuffles; tests/difficulty/test_diagnosis.py has a part of it): outcomes
+that know the cluster and nothing else, in 2 to 60 clusters of equal or unequal size, families or
+networks of one family, profiles alike in a cluster or not: 91 of 2,880 draws in 12 settings (3.2 %;
+the worst setting 13 of 240). Planted causes, one outcome in twenty the wrong way round, with the
+spread inside families 0.15, 0.5 or 1 times that between them: 10 families of 8 show one cause
+always and two in 84 %, 100 % and 100 % of the draws; 3 of 20 one cause always and two in 36 %, 72 %
+and 92 %; 6 of 6 one cause in 56 %, 92 % and 100 %.
 """
 
 from __future__ import annotations

@@ -4,22 +4,27 @@ The AUC is that of the raw value (the convention of VeriStress-GT): the chance t
 the larger value, ties counted half. M_min is harder when small, so there values below one half
 are the ones to expect.
 
-The interval is the hull of three, because each fails somewhere:
+Cases of one family, or of one network, are no independent cases (`clusters.py`). So the interval
+is about other families as well: whole clusters are drawn, variances are those between clusters, and
+each side counts as many cases as it has clusters (Kish's number where sizes differ). It is the
+hull of three, because each fails somewhere:
 
 - the percentile bootstrap follows any shape of the data, but is [1, 1] where the cases at hand
   are separated perfectly, however few they are;
 - Newcombe's score interval (2006, his method 5, with the variance of Hanley and McNeil) knows
   what few cases can say, but believes in distributions of a common shape;
 - Clopper and Pearson's interval for so many independent trials as would have the variance that
-  was measured (DeLong; Korn and Graubard's correction for few cases), never fewer than the
-  smaller side has cases: it holds where a part of the timeouts lies at the wrong end altogether.
+  was measured (DeLong, Obuchowski; Korn and Graubard's correction for few cases), never fewer than
+  the smaller side has clusters: it holds where a part of the timeouts lies at the wrong end.
 
 Simulated coverage at 95 % (tests/difficulty/test_separation.py has a part of it): AUCs of .5, .8
 and .97 under six shapes of data (normal, unequal spread, exponential, two values, a part of either
 side at the wrong end) and 2 against 10, 3 against 5 up to 20 against 60 cases. The lowest of the
 144 settings is 95.5 % in 1,500 draws; the bootstrap alone falls to 6 %, and its hull with
-Newcombe's interval to 51 %. The price is width: with 3 against 5 cases perfectly apart, the
-interval still begins at 0.29.
+Newcombe's interval to 51 %. In clusters, 2 to 40 of equal and unequal size, slow by lot, alike or
+not: at AUC .5 the lowest of 72 settings is 97.2 % (180 draws), at .8 and .97 of 96 settings 99.3 %
+(150 draws). The price is width: with 3 against 5 cases perfectly apart, the interval still begins
+at 0.29; with three families it says next to nothing.
 """
 
 from __future__ import annotations
