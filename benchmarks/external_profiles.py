@@ -75,8 +75,12 @@ class Measured:
 
     @property
     def points(self) -> list[Point]:
-        rows = ((entry, self.profile[entry.name].values) for entry in self.folder.entries)
-        return [Point(e.name, e.onnx.stem, values, {}) for e, values in rows if values is not None]
+        rows = ((entry, self.profile[entry.name]) for entry in self.folder.entries)
+        return [
+            Point(entry.name, entry.onnx.stem, row.values, {}, blind=row.blind)
+            for entry, row in rows
+            if row.values is not None
+        ]
 
     def outcomes(self, verifier: str) -> dict[str, str]:
         """What was published, in the words of an explanation."""

@@ -315,3 +315,13 @@ def test_planted_causes_are_found_in_spite_of_noise() -> None:
         return points, where(points, lambda p: (p.values["G_IBP"] > 1) != (rng.random() < 0.05))
 
     assert causes(40, inside)[("G_IBP",)] >= 36
+
+
+def test_a_component_that_is_blind_takes_no_part() -> None:
+    points = random(60)
+    outcomes = where(points, lambda p: p.values["A_tau"] == 0)
+    assert diagnosed(points, outcomes).components == ("A_tau",)
+    blind = [replace(p, blind=("A_tau",) if p.values["A_tau"] == 0 else ()) for p in points]
+    found = diagnosed(blind, outcomes)
+    assert "A_tau" not in found.components
+    assert any("tau was too coarse for it on" in detail for detail in found.details)

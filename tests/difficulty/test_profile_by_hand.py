@@ -29,7 +29,7 @@ def test_affine_network(weights: list[int], scale: float) -> None:
     a = [w * scale for w in weights]
     total = sum(abs(w) for w in a)
     network = affine([a], [2 * total])
-    found = profiled(network, asked((box(len(a)), positive())), samples=100)
+    found = profiled(network, asked((box(len(a)), positive())), samples=200)
     assert found.regions.value == 0.0
     assert found.dimension.value == pytest.approx(total**2 / sum(w * w for w in a), rel=1e-4)
     assert found.dimension.low == pytest.approx(found.dimension.high, rel=1e-9)
@@ -180,9 +180,10 @@ def test_a_grid_too_coarse_for_many_inputs_is_noted() -> None:
     network = affine([[1] * 250, [1, -1] * 125], [300, 300])
     found = profiled(network, asked((box(250), positive(2))))
     assert found.regions.distinct == 1
+    assert found.coarse
     assert "tau is too coarse" in found.note
     fine = profiled(network, asked((box(250), positive(2))), tau=0.001)
-    assert (fine.regions.distinct, fine.note) == (2, "")
+    assert (fine.regions.distinct, fine.coarse, fine.note) == (2, False, "")
 
 
 def test_linear_bounds_never_give_up_what_intervals_know() -> None:

@@ -38,6 +38,8 @@ _NEVER = 0.01
 _CLEARLY = 0.05
 _NEARLY = 0.1
 _MOST_RIVALS = 2
+_MOST_BLIND = 0.1
+"""A component that says nothing on more of the instances takes no part in rules."""
 
 
 def diagnosis(
@@ -120,7 +122,8 @@ def _cause(
     rng: np.random.Generator,
     fails: str,
 ) -> Diagnosis:
-    values = {name: np.array([case.values[name] for case in cases]) for name in NAMES}
+    seen = [name for name in NAMES if _blind(cases, name) <= _MOST_BLIND * len(cases)]
+    values = {name: np.array([case.values[name] for case in cases]) for name in seen}
     late = np.array([outcomes[case.instance] == "timeout" for case in cases])
     clusters = Clusters.of(cases)
     search = RuleSearch(values, late)
@@ -128,9 +131,11 @@ def _cause(
     if not ranked[0]:
         return _said("the profile is the same on all instances: it has nothing to compare")
     chances = search.chances(clusters.shuffles(late, permutations, rng))
+    unseen = _left_out(cases, seen)
     if not _beaten(chances):
         free = search.chances(clusters.free.shuffles(late, permutations, rng))
-        return _no_cause(late, clusters, chances, free)
+        found = _no_cause(late, clusters, chances, free)
+        return replace(found, details=(*found.details, *unseen))
     chosen = 0
     if chances[0] > _LEVELS[0] or (
         chances[1] <= LEVEL and _adds(search, ranked, clusters, late, permutations, rng)
@@ -147,9 +152,23 @@ def _cause(
             f"{kept}, each with its best of {search.rules(chosen + 1):,} rules)",
             *_rivals(ranked[chosen], late),
             *inside.details(rule, clusters.many),
+            *unseen,
         ),
         components=tuple(clause.component for clause in rule.clauses),
     )
+
+
+def _blind(cases: Sequence[Point], name: str) -> int:
+    return sum(name in case.blind for case in cases)
+
+
+def _left_out(cases: Sequence[Point], seen: Sequence[str]) -> list[str]:
+    return [
+        f"{name} is left out of the rules: tau was too coarse for it on {_blind(cases, name)} of "
+        f"{len(cases)} instances; profile with a smaller --tau"
+        for name in NAMES
+        if name not in seen
+    ]
 
 
 def _beaten(chances: Sequence[float]) -> bool:

@@ -13,7 +13,8 @@ class Point:
     `values` holds the five components (infinite ones too); an instance without a profile is no
     point. `knobs` are the parameters it was made with and `answer` is the proven one (`robust` or
     `violated`), where these are known. `network` is the same for instances of one network and for
-    twins; where it is empty, the instance has a network of its own.
+    twins; where it is empty, the instance has a network of its own. `blind` names components whose
+    value says nothing here, as A_tau on too coarse a grid.
     """
 
     instance: str
@@ -22,6 +23,7 @@ class Point:
     knobs: Mapping[str, float | str]
     answer: str | None = None
     network: str = ""
+    blind: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

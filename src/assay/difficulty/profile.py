@@ -33,10 +33,14 @@ from assay.errors import BadInput
 from assay.question.network import Network
 from assay.question.property import Specification
 
+_TOO_COARSE = "tau is too coarse for A_tau: all gradients round to zero; give a smaller --tau"
+
 
 @dataclass(frozen=True)
 class Profile:
     """The five components, and beside them what explains each of them.
+
+    `coarse` says that all gradients round to zero on the grid of width tau: A_tau is then blind.
 
     `seconds` is what the five took; the search for a lower margin and the linear bounds are
     counted apart.
@@ -52,6 +56,7 @@ class Profile:
     on_faces: float
     linear_floor: float
     steepest: float
+    coarse: bool
     samples: int
     inputs: int
     seconds: float
@@ -140,7 +145,8 @@ def profile(
         seconds=clock.seconds["components"],
         search_seconds=clock.seconds["search"],
         linear_seconds=clock.seconds["linear"],
-        note="; ".join(filter(None, (noted, coarse, _few_boxes(function)))),
+        coarse=coarse,
+        note="; ".join(filter(None, (noted, _TOO_COARSE * coarse, _few_boxes(function)))),
     )
 
 
@@ -185,11 +191,11 @@ def _regions(
     samples: Samples,
     steepest: float,
     settings: Settings,
-) -> tuple[Regions, float, str]:
+) -> tuple[Regions, float, bool]:
     """A_tau, with twice as many samples as long as nearly every one has a cell of its own.
 
     Returns L_c too, the largest gradient of all that were seen, those of more samples included,
-    and a note where the grid is too coarse to see anything.
+    and whether the grid is too coarse to see anything.
     """
     seen = [samples.gradients.cpu().numpy()]
     most = settings.growth * len(seen[0])
@@ -203,9 +209,7 @@ def _regions(
         steepest = max(steepest, float(more.abs().sum(1).max()))
         seen.append(more.cpu().numpy())
     largest = max(float(np.abs(part).max(initial=0.0)) for part in seen)
-    coarse = 0 < largest < settings.tau * steepest / 2
-    note = "tau is too coarse for A_tau: all gradients round to zero; give a smaller --tau"
-    return regions, steepest, note if coarse else ""
+    return regions, steepest, 0 < largest < settings.tau * steepest / 2
 
 
 def _few_boxes(function: MarginFunction) -> str:

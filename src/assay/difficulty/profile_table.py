@@ -30,6 +30,11 @@ class ProfileRow:
     values: Mapping[str, float] | None
     others: Mapping[str, str]
 
+    @property
+    def blind(self) -> tuple[str, ...]:
+        """Components whose value says nothing."""
+        return ("A_tau",) if self.others.get("coarse") == "yes" else ()
+
 
 def read_profile_table(benchmark: Path) -> dict[str, ProfileRow]:
     """The rows of the benchmark's profile.csv by instance, in the order of the file."""

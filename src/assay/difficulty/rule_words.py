@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.difficulty.components import COMPONENTS, NAMES
+from assay.difficulty.components import COMPONENTS
 from assay.difficulty.ranks import Values, spearman
 from assay.difficulty.rules import Clause, Rule
 
@@ -45,7 +45,7 @@ def likeness(rule: Rule, values: Mapping[str, Values]) -> str:
     """The components that go with one of the rule, so that either could be the cause."""
     found: dict[frozenset[str], str] = {}
     for clause in rule.clauses:
-        for other in NAMES:
+        for other in values:
             correlation = spearman(values[clause.component], values[other])
             if other != clause.component and abs(correlation) > _ALIKE:
                 found.setdefault(

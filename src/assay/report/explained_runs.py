@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.difficulty.explain import Outcomes, explained
@@ -43,7 +43,10 @@ def explain_runs(
     judgement = judge(results, opened.truths, folder.title, opened.asked)
     networks = networks_of(opened.hashes, opened.truths)
     points = [
-        _point(entry, values, opened.truths.get(entry.name), networks[entry.name])
+        replace(
+            _point(entry, values, opened.truths.get(entry.name), networks[entry.name]),
+            blind=profiles[entry.name].blind,
+        )
         for entry in folder.entries
         if (values := _values(profiles, entry.name)) is not None
     ]
