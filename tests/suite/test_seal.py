@@ -18,10 +18,10 @@ from exchange_folders import beside, contents, our_folder
 from assay.errors import BadInput
 from assay.judge.run_folder import benchmark_sha256
 from assay.suite.checking import check_claim, claims_of_folder
-from assay.suite.exchange.archive import file_sha256
 from assay.suite.exchange.seal import Sealed, seal
 from assay.suite.exchange.telltales import Published, telltales
 from assay.suite.exchange.unseal import unseal
+from assay.suite.file_hash import file_sha256
 from assay.suite.folder import BenchmarkFolder
 from assay.truth.instance import sha256
 from assay.truth.record import Truth
@@ -130,12 +130,13 @@ def rewrite_archive(place: Path, edit: Callable[[str, bytes], tuple[str, bytes] 
 
 
 def flip(place: Path) -> None:
-    """Swap two questions and their hashes in the published part only."""
+    """Swap two questions that differ, and their hashes, in the published part only."""
     questions = place / "sealed/questions"
     commitment = questions / "commitment.json"
     document = json.loads(commitment.read_text())
     files = document["files"]
-    one, two = "vnnlib/q1.vnnlib", "vnnlib/q2.vnnlib"
+    one, *others = (name for name in files if name.startswith("vnnlib/"))
+    two = next(name for name in others if files[name] != files[one])
     (questions / one).rename(questions / "x")
     (questions / two).rename(questions / one)
     (questions / "x").rename(questions / two)

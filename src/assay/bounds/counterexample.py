@@ -116,8 +116,8 @@ def _highest(terms: tuple[tuple[int, Fraction], ...], ends: list[tuple[float, fl
 def _exact_points(point: Tensor, box: Box) -> list[Witness]:
     """The point in float32 where the box has room for that, and as it is; both inside the box."""
     values = point.tolist()
-    bounds = list(zip(values, box.lower, box.upper, strict=True))
-    plain = tuple(min(max(Fraction(v), low), high) for v, low, high in bounds)
+    plain = box.nearest(values)
+    bounds = zip(values, box.lower, box.upper, strict=True)
     single = tuple(_single(v, low, high) for v, low, high in bounds)
     return [single] if single == plain else [single, plain]
 

@@ -88,7 +88,7 @@ def profile(
 def _show(found: Profiled, settings: Settings, paths: Sequence[Path], as_json: bool) -> None:
     from assay.cli.output import print_json, print_line
     from assay.cli.profile_view import print_profiles
-    from assay.suite.profile_rows import PROFILE_FILE
+    from assay.difficulty.profile_table import PROFILE_FILE
 
     target = paths[0] / PROFILE_FILE if len(paths) == 1 else None
     if as_json:

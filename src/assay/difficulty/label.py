@@ -52,9 +52,11 @@ def held_to_label(
 
 def _settled(function: MarginFunction, lowest: Lowest, certified: Fraction) -> tuple[float, str]:
     """The exact margin at the point, and a word about it."""
-    point = _inside(function, lowest)
+    case = function.cases[lowest.case]
+    # Where a bound of the exact box is no float64, the point may lie just outside.
+    point = case.box.nearest(lowest.point.tolist())
     evaluation = PointEvaluation(function.network, point)
-    exact = evaluation.margin(function.cases[lowest.case].violation)
+    exact = evaluation.margin(case.violation)
     if exact is None:
         if lowest.margin <= 0:
             raise Unsupported(
@@ -69,13 +71,6 @@ def _settled(function: MarginFunction, lowest: Lowest, certified: Fraction) -> t
     if lowest.margin > 0 and abs(margin - lowest.margin) <= _NOISE * margin:
         return margin, ""
     return margin, f"float noise: {lowest.margin:.9g} is {margin:.9g} in exact arithmetic"
-
-
-def _inside(function: MarginFunction, lowest: Lowest) -> list[Fraction]:
-    """The point in the exact box: where a bound is no float64, its number is nearby."""
-    box = function.cases[lowest.case].box
-    bounds = zip(lowest.point.tolist(), box.lower, box.upper, strict=True)
-    return [min(max(Fraction(value), low), high) for value, low, high in bounds]
 
 
 def _wrong(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import BadInput
+from assay.suite.file_hash import file_sha256
 from assay.suite.folder import BenchmarkFolder
 from assay.truth.record import Truth, read_truth
 
@@ -21,11 +21,7 @@ def question_hashes(folder: BenchmarkFolder) -> Hashes:
 
     def hashed(path: Path) -> str:
         if path not in known:
-            try:
-                with path.open("rb") as stream:
-                    known[path] = hashlib.file_digest(stream, "sha256").hexdigest()
-            except OSError as error:
-                raise BadInput(f"{path}: cannot be read ({error.strerror}); restore it") from None
+            known[path] = file_sha256(path)
         return known[path]
 
     return {entry.name: (hashed(entry.onnx), hashed(entry.vnnlib)) for entry in folder.entries}

@@ -30,6 +30,11 @@ class Box:
     def dimension(self) -> int:
         return len(self.lower)
 
+    def nearest(self, point: Sequence[Fraction | float]) -> tuple[Fraction, ...]:
+        """The point of the box that is nearest, input by input."""
+        bounds = zip(point, self.lower, self.upper, strict=True)
+        return tuple(min(max(Fraction(value), low), high) for value, low, high in bounds)
+
     def contains(self, point: Sequence[Fraction]) -> bool:
         if len(point) != self.dimension:
             return False

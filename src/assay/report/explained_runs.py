@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.difficulty.explain import Outcomes, explained
@@ -43,20 +43,18 @@ def explain_runs(
     judgement = judge(results, opened.truths, folder.title, opened.asked)
     networks = networks_of(opened.hashes, opened.truths)
     points = [
-        replace(
-            _point(entry, values, opened.truths.get(entry.name), networks[entry.name]),
-            blind=profiles[entry.name].blind,
-        )
+        _point(entry, row.values, row.blind, opened.truths.get(entry.name), networks[entry.name])
         for entry in folder.entries
-        if (values := _values(profiles, entry.name)) is not None
+        if (row := profiles.get(entry.name)) is not None and row.values is not None
     ]
+    profiled = {point.instance for point in points}
     ran = {judged.settled.instance for judged in judgement.judged}
-    if not ran & {point.instance for point in points}:
+    if not ran & profiled:
         raise BadInput(
             f"{benchmark / PROFILE_FILE}: has no profile of an instance that was run; run `assay "
             f"profile {benchmark}` again, or run verifiers on instances that have one"
         )
-    without = [e.name for e in folder.entries if _values(profiles, e.name) is None]
+    without = [entry.name for entry in folder.entries if entry.name not in profiled]
     found = explained(
         folder.title, points, _outcomes(judgement), without, seed=seed, resamples=resamples
     )
@@ -103,18 +101,18 @@ def networks_of(hashes: Hashes, truths: Mapping[str, Truth]) -> dict[str, str]:
     return {name: lead(name) for name in hashes}
 
 
-def _values(profiles: Mapping[str, ProfileRow], instance: str) -> Mapping[str, float] | None:
-    return profiles[instance].values if instance in profiles else None
-
-
 def _point(
-    entry: FolderEntry, values: Mapping[str, float], truth: Truth | None, network: str
+    entry: FolderEntry,
+    values: Mapping[str, float],
+    blind: tuple[str, ...],
+    truth: Truth | None,
+    network: str,
 ) -> Point:
     if truth is None or entry.truth is None:
-        return Point(entry.name, entry.onnx.stem, values, {}, None, network)
+        return Point(entry.name, entry.onnx.stem, values, {}, None, network, blind)
     # The truths that a score needs come without parameters, which may be many.
     knobs = knobs_of(read_truth(entry.truth).parameters)
-    return Point(entry.name, truth.family, values, knobs, truth.answer, network)
+    return Point(entry.name, truth.family, values, knobs, truth.answer, network, blind)
 
 
 def _outcomes(judgement: Judgement) -> list[Outcomes]:

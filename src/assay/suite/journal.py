@@ -7,7 +7,6 @@ moment. `.build` is removed when all is done, and `suite.json` then says what bu
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from assay.errors import BadInput
+from assay.suite.file_lock import locked
 from assay.truth.instance import Instance, sha256
 
 SUITE_FILE = "suite.json"
@@ -201,7 +201,8 @@ def open_journal(folder: Path, plan: Plan) -> Iterator[Journal]:
     with writing(folder):
         _refuse_foreign(folder)
         (folder / STATE).mkdir(parents=True, exist_ok=True)
-        lock = _lock(folder)
+        busy = "another build is writing here; wait for it or choose another folder"
+        lock = locked(folder / STATE / "lock", f"{folder}: {busy}")
     try:
         _refuse_foreign(folder)
         yield Journal(folder, plan)
@@ -223,24 +224,6 @@ def _refuse_foreign(folder: Path) -> None:
 def _is_built(folder: Path) -> bool:
     path = folder / SUITE_FILE
     return path.is_file() and "suite" in _read_json(path)
-
-
-def _lock(folder: Path) -> int:
-    path = folder / STATE / "lock"
-    while True:
-        path.parent.mkdir(exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            raise BadInput(
-                f"{folder}: another build is writing here; wait for it or choose another folder"
-            ) from None
-        # A build that just finished may have removed the file that was locked.
-        if path.exists() and path.stat().st_ino == os.fstat(handle).st_ino:
-            return handle
-        os.close(handle)
 
 
 def _release(folder: Path, lock: int) -> None:

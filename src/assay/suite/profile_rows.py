@@ -14,7 +14,6 @@ from assay.difficulty.settings import Settings
 if TYPE_CHECKING:
     from assay.difficulty.profile import Profile
 
-PROFILE_FILE = "profile.csv"
 Cell = float | int | str
 COLUMNS = (
     "instance",
@@ -71,6 +70,11 @@ class Row:
     cells: Mapping[str, Cell] = field(default_factory=dict)
     note: str = ""
     point: tuple[float, ...] = ()
+
+    @property
+    def hashes(self) -> tuple[Cell, Cell]:
+        """The sha256 of both files that it is about."""
+        return self.cells["onnx_sha256"], self.cells["vnnlib_sha256"]
 
     def fields(self, settings: Settings) -> list[str]:
         known: dict[str, Cell] = {

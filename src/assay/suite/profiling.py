@@ -6,8 +6,6 @@ is stopped or killed goes on from there. `profile.csv` appears when all rows are
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -17,11 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import assay
+from assay.difficulty.profile_table import PROFILE_FILE
 from assay.difficulty.settings import Settings
 from assay.errors import AssayError, BadInput, WrongLabel
+from assay.suite.file_hash import file_sha256
+from assay.suite.file_lock import locked
 from assay.suite.folder import BenchmarkFolder, FolderEntry, instance_name
 from assay.suite.journal import writing
-from assay.suite.profile_rows import COLUMNS, PROFILE_FILE, Row, row_of, written
+from assay.suite.profile_rows import COLUMNS, Row, row_of, written
 from assay.suite.workers import Outcome, Watcher, parallel
 
 if TYPE_CHECKING:
@@ -124,14 +125,7 @@ def _label(task: ProfileTask, hashes: tuple[str, str]) -> Label | None:
 
 
 def _hashes(task: ProfileTask) -> tuple[str, str]:
-    found = []
-    for path in (task.onnx, task.vnnlib):
-        try:
-            with path.open("rb") as stream:
-                found.append(hashlib.file_digest(stream, "sha256").hexdigest())
-        except OSError as error:
-            raise BadInput(f"{path}: cannot be read ({error.strerror}); restore it") from None
-    return found[0], found[1]
+    return file_sha256(task.onnx), file_sha256(task.vnnlib)
 
 
 def _profiled(
@@ -152,7 +146,7 @@ def _profiled(
             row = _settled(outcome)
             rows[row.instance] = row
             if progress is not None:
-                progress.add(outcome.item, row)
+                progress.add(row)
             watcher.finished(row.instance, outcome.seconds, row.note)
     return [rows[task.name] for task in tasks]
 
@@ -196,18 +190,18 @@ class _Progress:
         by_name = {task.name: task for task in tasks}
         for line in lines[1:]:
             task = by_name.get(line.get("instance", ""))
-            if task is not None and tuple(line.get("hashes", ())) == _hashes(task):
-                point = tuple(line.get("point", ()))
-                rows[task.name] = Row(task.name, "ok", line["cells"], line["note"], point)
+            if task is not None:
+                row = Row(task.name, "ok", line["cells"], line["note"], tuple(line["point"]))
+                if row.hashes == _hashes(task):
+                    rows[task.name] = row
         return rows
 
-    def add(self, task: ProfileTask, row: Row) -> None:
+    def add(self, row: Row) -> None:
         """A failed row is not kept: whoever mends its files runs the command again."""
         if row.status == "ok":
             self._append(
                 {
                     "instance": row.instance,
-                    "hashes": _hashes(task),
                     "cells": row.cells,
                     "note": row.note,
                     "point": row.point,
@@ -238,27 +232,12 @@ class _Progress:
 
 @contextmanager
 def _progress(folder: Path, settings: Settings) -> Iterator[_Progress]:
-    handle = _locked(folder)
+    busy = f"{folder}: another command is profiling it; wait for that"
+    with writing(folder):
+        handle = locked(folder / PROGRESS_FILE, busy, os.O_APPEND | os.O_NOFOLLOW)
     try:
         yield _Progress(folder, handle, settings)
     finally:
-        os.close(handle)
-
-
-def _locked(folder: Path) -> int:
-    path = folder / PROGRESS_FILE
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-    while True:
-        with writing(folder):
-            handle = os.open(path, flags, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            raise BadInput(f"{folder}: another command is profiling it; wait for that") from None
-        # A command that just finished may have removed the file that was locked.
-        if path.exists() and path.stat().st_ino == os.fstat(handle).st_ino:
-            return handle
         os.close(handle)
 
 

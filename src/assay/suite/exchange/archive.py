@@ -8,7 +8,6 @@ hashes whether a guess of all answers is right.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import re
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import BadInput
+from assay.suite.file_hash import file_sha256
 
 SCHEMA = 1
 TRUTHS_FILE = "truths.tar"
@@ -68,7 +68,7 @@ def write_archive(path: Path, index: Index, truths: Mapping[str, bytes | Path]) 
         _add(archive, INDEX, head)
         for name in sorted(truths):
             _add(archive, f"truth/{name}", truths[name])
-    return file_sha256(path)
+    return file_sha256(path, "check the file")
 
 
 def unpack_archive(path: Path, folder: Path) -> Index:
@@ -120,14 +120,6 @@ def read_commitment(path: Path) -> Commitment:
     if not _HASH.fullmatch(str(commitment.truths_sha256)):
         raise BadInput(f"{path}: its truths_sha256 is no sha256; get the questions again")
     return commitment
-
-
-def file_sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror}); check the file") from None
 
 
 def _checked(kind: type[Commitment | Index], data: bytes, place: str) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from assay.question.network import LARGEST_FILE
 from assay.suite.exchange.archive import (
     COMMITMENT_FILE,
     Index,
-    file_sha256,
     read_commitment,
     unpack_archive,
 )
@@ -20,6 +19,7 @@ from assay.suite.exchange.bound_truth import read_truth
 from assay.suite.exchange.copying import copy
 from assay.suite.exchange.listed_files import write_suite
 from assay.suite.exchange.new_folder import new_folder
+from assay.suite.file_hash import file_sha256
 from assay.suite.journal import INSTANCES_FILE, PARTS
 from assay.suite.listing import SCHEMA as SUITE_SCHEMA
 
@@ -38,7 +38,7 @@ class Unsealed:
 def unseal(questions: Path, truths: Path, target: Path) -> Unsealed:
     """Write the benchmark of these two parts into the new folder `target`."""
     commitment = read_commitment(questions / COMMITMENT_FILE)
-    if file_sha256(truths) != commitment.truths_sha256:
+    if file_sha256(truths, "check the file") != commitment.truths_sha256:
         raise BadInput(
             f"{truths}: is not the archive that {questions / COMMITMENT_FILE} commits to; one of "
             "the two was changed"
