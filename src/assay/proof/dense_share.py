@@ -27,23 +27,23 @@ from math import prod
 
 from flint import fmpq, fmpq_mat, fmpq_poly
 
-from assay.proof.arithmetic import Unsupported
+from assay.proof.arithmetic import Unsupported, from_flint, to_flint
 from assay.proof.forms import Form, Hinge, Space
-from assay.proof.spread import Spread, rational
+from assay.proof.spread import Spread
 
-Row = tuple[Fraction, ...]
+Row = tuple[fmpq, ...]
 
 
 @dataclass(frozen=True)
 class Hinges:
     """relu(row · y + bias), a row for each, on the sides of the inputs that some row reads."""
 
-    sides: tuple[Fraction, ...]
+    sides: tuple[fmpq, ...]
     rows: list[Row]
-    biases: list[Fraction]
+    biases: list[fmpq]
 
 
-def share_above(space: Space, form: Form, bound: Fraction) -> Fraction:
+def share_above(space: Space, form: Form, bound: fmpq) -> Fraction:
     """The share of the box where constant - (a sum of hinges) is at least `bound`."""
     hinges, level = _read(space, form), form.constant - bound
     if level < 0:
@@ -55,7 +55,7 @@ def share_above(space: Space, form: Form, bound: Fraction) -> Fraction:
     for (low, high), side in zip(ends, hinges.sides, strict=True):
         if low < 0 or high > side:
             raise Unsupported("the violating set is cut by a face of the box")
-    return Fraction(volume, prod(hinges.sides))
+    return from_flint(volume * prod(hinges.sides, start=fmpq(1)) ** -1)
 
 
 def _read(space: Space, form: Form) -> Hinges:
@@ -72,21 +72,21 @@ def _read(space: Space, form: Form) -> Hinges:
     ):
         raise Unsupported("a hinge of the violating set is not that of an affine function")
     return Hinges(
-        tuple(space.ends[i][1] - space.ends[i][0] for i in used),
-        [tuple(f * own.terms.get(i, Fraction(0)) for i in used) for f, own in inside],
+        tuple(space.side(i) for i in used),
+        [tuple(f * own.terms.get(i, fmpq(0)) for i in used) for f, own in inside],
         [f * own.constant for f, own in inside],
     )
 
 
-def _rotated(hinges: Hinges, level: Fraction) -> tuple[Fraction, list[tuple[Fraction, Fraction]]]:
+def _rotated(hinges: Hinges, level: fmpq) -> tuple[fmpq, list[tuple[fmpq, fmpq]]]:
     """The volume and, for every input, the least and the largest y."""
-    pairs: dict[Row, list[tuple[Fraction, Fraction, Fraction]]] = {}
+    pairs: dict[Row, list[tuple[fmpq, fmpq, fmpq]]] = {}
     for row, bias in zip(hinges.rows, hinges.biases, strict=True):
         size = abs(next(filter(None, row)))
         sign = 1 if next(filter(None, row)) > 0 else -1
-        unit = tuple(Fraction(w, sign * size) for w in row)
+        unit = tuple(w * (sign * size) ** -1 for w in row)
         # sign * t + bias / size > 0 costs `size` a step: beyond an end of the interval
-        pairs.setdefault(unit, []).append((Fraction(sign), Fraction(-sign * bias, size), size))
+        pairs.setdefault(unit, []).append((fmpq(sign), -sign * bias * size**-1, size))
     count = len(hinges.sides)
     if len(pairs) != count or any([s for s, _, _ in sorted(p)] != [-1, 1] for p in pairs.values()):
         raise Unsupported("the violating set is not a box, rotated or not, and not a simplex")
@@ -95,11 +95,11 @@ def _rotated(hinges: Hinges, level: Fraction) -> tuple[Fraction, list[tuple[Frac
     for (_, low, left), (_, high, right) in map(sorted, pairs.values()):
         if high < low:
             raise Unsupported("two hinges of the violating set overlap")
-        reach = Fraction(1, left), Fraction(1, right)
-        polynomial *= fmpq_poly([rational(high - low), rational(reach[0] + reach[1])])
+        reach = left**-1, right**-1
+        polynomial *= fmpq_poly([high - low, reach[0] + reach[1]])
         boxes.append((low, high))
         reaches.append((-level * reach[0], level * reach[1]))
-    volume = Fraction(Spread(level, {Fraction(0): polynomial}).below(), stretch)
+    volume = to_flint(Spread(level, {fmpq(0): polynomial}).below()) * stretch**-1
     ends = []
     for weights in inverse:
         plateau = [sorted((w * a, w * b)) for w, (a, b) in zip(weights, boxes, strict=True)]
@@ -109,35 +109,34 @@ def _rotated(hinges: Hinges, level: Fraction) -> tuple[Fraction, list[tuple[Frac
     return volume, ends
 
 
-def _simplex(hinges: Hinges, level: Fraction) -> tuple[Fraction, list[tuple[Fraction, Fraction]]]:
-    count, size = len(hinges.sides), -sum(hinges.biases, Fraction(0))
+def _simplex(hinges: Hinges, level: fmpq) -> tuple[fmpq, list[tuple[fmpq, fmpq]]]:
+    count, size = len(hinges.sides), -sum(hinges.biases, fmpq(0))
     if any(sum(column) for column in zip(*hinges.rows, strict=True)) or size <= 0:
         raise Unsupported("the hinges of the violating set do not close a simplex")
     inverse, stretch = _inverse(hinges.rows[:-1])
     # volumes[m] is (s + q)^m / m! as a polynomial in q
-    volumes, step = [fmpq_poly([1])], fmpq_poly([rational(size), 1])
+    volumes, step = [fmpq_poly([1])], fmpq_poly([size, 1])
     for m in range(1, count + 1):
         volumes.append(volumes[-1] * step * fmpq(1, m))
     total, choices, positive = volumes[count](0), fmpq(1), fmpq_poly([1])
     for m in range(1, count + 1):
         choices *= fmpq(count + 2 - m, m)
-        total += choices * (positive * volumes[count - m]).integral()(rational(level))
+        total += choices * (positive * volumes[count - m]).integral()(level)
         positive *= fmpq_poly([0, fmpq(1, m)])
-    volume = Fraction(Fraction(int(total.p), int(total.q)), stretch)
+    volume = total * stretch**-1
     ends = []
     for row in inverse:
-        base = -sum((w * b for w, b in zip(row, hinges.biases, strict=False)), Fraction(0))
-        least, most = min(*row, Fraction(0)), max(*row, Fraction(0))
+        base = -sum((w * b for w, b in zip(row, hinges.biases, strict=False)), fmpq(0))
+        least, most = min(*row, fmpq(0)), max(*row, fmpq(0))
         reach = size + level
         ends.append((base + level * least - reach * most, base + level * most - reach * least))
     return volume, ends
 
 
-def _inverse(rows: Sequence[Row]) -> tuple[list[list[Fraction]], Fraction]:
+def _inverse(rows: Sequence[Row]) -> tuple[list[list[fmpq]], fmpq]:
     """The inverse of a square matrix, by rows, and the absolute value of its determinant."""
-    matrix = fmpq_mat(len(rows), len(rows), [rational(w) for row in rows for w in row])
+    matrix = fmpq_mat(len(rows), len(rows), [w for row in rows for w in row])
     determinant = matrix.det()
     if determinant == 0:
         raise Unsupported("the hinges of the violating set do not enclose it")
-    inverse = [[Fraction(int(w.p), int(w.q)) for w in row] for row in matrix.inv().tolist()]
-    return inverse, abs(Fraction(int(determinant.p), int(determinant.q)))
+    return matrix.inv().tolist(), abs(determinant)

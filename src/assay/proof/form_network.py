@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import pairwise
 from math import prod
 
-from assay.proof.arithmetic import Rejected, Unsupported
+from flint import fmpq
+
+from assay.proof.arithmetic import Rejected, Unsupported, from_flint, to_flint
 from assay.proof.chain import Affine, Chain, Layer, follow
 from assay.proof.claim import Claim
 from assay.proof.forms import Form, Space, combined
@@ -39,8 +40,8 @@ class FormNetwork:
         for disjunct in claim.question.disjuncts:
             if len(disjunct) != 1:
                 raise Unsupported("a disjunct has several inequalities")
-            parts = [(factor, self.outputs[i]) for i, factor in disjunct[0].coefficients]
-            found.append(combined(-disjunct[0].bound, parts))
+            parts = [(to_flint(factor), self.outputs[i]) for i, factor in disjunct[0].coefficients]
+            found.append(combined(to_flint(-disjunct[0].bound), parts))
         return found
 
 
@@ -57,7 +58,7 @@ def read_forms(claim: Claim) -> FormNetwork:
     for curve, last in smooth:
         units = [space.opaque(*_RANGES[curve]) for _ in range(last.fan_in)]
         network.outputs = [
-            combined(Fraction(0), [(Fraction(1), form) for form in pair])
+            combined(fmpq(0), [(fmpq(1), form) for form in pair])
             for pair in zip(network.outputs, _affine(last, units), strict=True)
         ]
     return network
@@ -69,13 +70,14 @@ def _along(chain: Chain, space: Space) -> FormNetwork:
     for index, layer in enumerate(chain.below):
         forms = _affine(layer, forms)
         bounds = [_bounds(space, form) for form in forms]
-        network.bounds[index] = Interval.of(*(list(side) for side in zip(*bounds, strict=True)))
+        sides = (list(map(from_flint, side)) for side in zip(*bounds, strict=True))
+        network.bounds[index] = Interval.of(*sides)
         forms = [space.relu(form, ends) for form, ends in zip(forms, bounds, strict=True)]
     network.outputs = _affine(chain.last, forms)
     return network
 
 
-def _bounds(space: Space, form: Form) -> tuple[Fraction, Fraction]:
+def _bounds(space: Space, form: Form) -> tuple[fmpq, fmpq]:
     low, high = space.range(form)
     lock = read_lock(space, form) if low < 0 < high else None
     return (low, high) if lock is None else (low, min(high, max(low, lock.highest)))
@@ -84,11 +86,11 @@ def _bounds(space: Space, form: Form) -> tuple[Fraction, Fraction]:
 def _affine(layer: Layer, forms: list[Form]) -> list[Form]:
     work, made = 0, []
     for row, bias in zip(_rows(layer), layer.bias, strict=True):
-        used = [(Fraction(w, layer.denominator), forms[i]) for i, w in row if w]
+        used = [(fmpq(w, layer.denominator), forms[i]) for i, w in row if w]
         work += sum(len(form.terms) for _, form in used)
         if work > _MOST_WORK:
             raise Unsupported("a layer is larger than the checker follows as functions")
-        made.append(combined(Fraction(bias, layer.denominator), used))
+        made.append(combined(fmpq(bias, layer.denominator), used))
     return made
 
 

@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from assay.proof.arithmetic import Unsupported
+from flint import fmpq
+
+from assay.proof.arithmetic import Unsupported, from_flint, to_flint
 
 _MOST_TERMS = 1 << 20
 _MOST_POINTS = 1 << 12
 
-Points = list[tuple[Fraction, Fraction]]
+Points = list[tuple[fmpq, fmpq]]
 """A piecewise linear function of one input: places from one end of it to the other, and values."""
 
 
@@ -30,22 +32,22 @@ Points = list[tuple[Fraction, Fraction]]
 class Form:
     """`terms` has no zero coefficients."""
 
-    constant: Fraction
-    terms: Mapping[int, Fraction]
+    constant: fmpq
+    terms: Mapping[int, fmpq]
 
 
 @dataclass(frozen=True)
 class Hinge:
     input: int
-    start: Fraction
+    start: fmpq
 
 
 @dataclass(frozen=True)
 class Unit:
     """Its value lies from `low` to `high`; it is relu(inside) where that is known."""
 
-    low: Fraction
-    high: Fraction
+    low: fmpq
+    high: fmpq
     inside: Form | None
 
 
@@ -53,23 +55,23 @@ class Space:
     """The box and the terms that were met on it, by number; the first ones are x_i - lower_i."""
 
     def __init__(self, lower: Sequence[Fraction], upper: Sequence[Fraction]) -> None:
-        self.ends = list(zip(lower, upper, strict=True))
+        self.ends = list(zip(map(to_flint, lower), map(to_flint, upper), strict=True))
         self.terms: list[Hinge | Unit] = []
         self._numbers: dict[object, int] = {}
-        for i, low in enumerate(lower):
+        for i, (low, _) in enumerate(self.ends):
             self._hinge(i, low)
 
     def input(self, i: int) -> Form:
-        return Form(self.ends[i][0], {i: Fraction(1)})
+        return Form(self.ends[i][0], {i: fmpq(1)})
 
     def opaque(self, low: int, high: int) -> Form:
         """A new unit of which the range is all that is known."""
-        self._add(Unit(Fraction(low), Fraction(high), None))
-        return Form(Fraction(0), {len(self.terms) - 1: Fraction(1)})
+        self._add(Unit(fmpq(low), fmpq(high), None))
+        return Form(fmpq(0), {len(self.terms) - 1: fmpq(1)})
 
     def curves(self, form: Form) -> dict[int, Points]:
         """What a form makes of each input alone; every function begins at zero."""
-        kinks: dict[int, list[tuple[Fraction, Fraction]]] = {}
+        kinks: dict[int, list[tuple[fmpq, fmpq]]] = {}
         for number, coefficient in form.terms.items():
             term = self.terms[number]
             if isinstance(term, Hinge):
@@ -80,7 +82,12 @@ class Space:
         found = ((number, self.terms[number]) for number in form.terms)
         return {number: term for number, term in found if isinstance(term, Unit)}
 
-    def range(self, form: Form) -> tuple[Fraction, Fraction]:
+    def inputs(self, form: Form) -> set[int]:
+        """The inputs that a form depends on; -1 stands for its units."""
+        terms = (self.terms[number] for number in form.terms)
+        return {term.input if isinstance(term, Hinge) else -1 for term in terms}
+
+    def range(self, form: Form) -> tuple[fmpq, fmpq]:
         """Bounds of a form on the box: exact for a sum of functions of single inputs."""
         low = high = form.constant
         for points in self.curves(form).values():
@@ -91,23 +98,30 @@ class Space:
             low, high = low + min(ends), high + max(ends)
         return low, high
 
-    def relu(self, form: Form, bounds: tuple[Fraction, Fraction]) -> Form:
+    def least(self, form: Form) -> Fraction:
+        """A lower bound of a form on the box."""
+        return from_flint(self.range(form)[0])
+
+    def side(self, i: int) -> fmpq:
+        return self.ends[i][1] - self.ends[i][0]
+
+    def relu(self, form: Form, bounds: tuple[fmpq, fmpq]) -> Form:
         """relu(form) of a form within these bounds."""
         low, high = bounds
         if low >= 0:
             return form
         if high <= 0:
-            return Form(Fraction(0), {})
-        curves = self.curves(form)
-        if len(curves) == 1 and not self.units(form):
-            ((i, points),) = curves.items()
+            return Form(fmpq(0), {})
+        inputs = self.inputs(form)
+        if len(inputs) == 1 and -1 not in inputs:
+            ((i, points),) = self.curves(form).items()
             return self._of_points(i, _clipped([(x, v + form.constant) for x, v in points]))
         scale = abs(form.terms[min(form.terms)])
-        inside = scaled(Fraction(1, scale), form)
-        key = inside.constant, tuple(sorted(inside.terms.items()))
+        inside = scaled(scale**-1, form)
+        key = exact_key(inside.constant), terms_key(inside)
         if key not in self._numbers:
-            self._numbers[key] = self._add(Unit(Fraction(0), Fraction(high, scale), inside))
-        return Form(Fraction(0), {self._numbers[key]: scale})
+            self._numbers[key] = self._add(Unit(fmpq(0), high * scale**-1, inside))
+        return Form(fmpq(0), {self._numbers[key]: scale})
 
     def _add(self, term: Hinge | Unit) -> int:
         if len(self.terms) >= _MOST_TERMS:
@@ -115,26 +129,26 @@ class Space:
         self.terms.append(term)
         return len(self.terms) - 1
 
-    def _hinge(self, i: int, start: Fraction) -> int:
-        key = i, start
+    def _hinge(self, i: int, start: fmpq) -> int:
+        key = i, exact_key(start)
         if key not in self._numbers:
             self._numbers[key] = self._add(Hinge(i, start))
         return self._numbers[key]
 
     def _of_points(self, i: int, points: Points) -> Form:
-        terms: dict[int, Fraction] = {}
-        before = Fraction(0)
+        terms: dict[int, fmpq] = {}
+        before = fmpq(0)
         for (x, value), (following, other) in pairwise(points):
-            slope = Fraction(other - value, following - x)
+            slope = (other - value) * (following - x) ** -1
             if slope != before:
                 terms[self._hinge(i, x)] = slope - before
             before = slope
         return Form(points[0][1], terms)
 
 
-def combined(constant: Fraction, parts: Iterable[tuple[Fraction, Form]]) -> Form:
+def combined(constant: fmpq, parts: Iterable[tuple[fmpq, Form]]) -> Form:
     """constant + sum of factor * form."""
-    terms: dict[int, Fraction] = {}
+    terms: dict[int, fmpq] = {}
     for factor, form in parts:
         constant += factor * form.constant
         for number, coefficient in form.terms.items():
@@ -142,14 +156,24 @@ def combined(constant: Fraction, parts: Iterable[tuple[Fraction, Form]]) -> Form
     return Form(constant, {number: c for number, c in terms.items() if c})
 
 
-def scaled(factor: Fraction, form: Form) -> Form:
-    return combined(Fraction(0), [(factor, form)])
+def exact_key(value: fmpq) -> tuple[int, int]:
+    """What stands for a number in a dictionary; flint's own hash is slow."""
+    return int(value.p), int(value.q)
 
 
-def _points(kinks: list[tuple[Fraction, Fraction]], ends: tuple[Fraction, Fraction]) -> Points:
+def terms_key(form: Form) -> tuple[tuple[int, tuple[int, int]], ...]:
+    """The same for all forms that differ by a constant."""
+    return tuple((number, exact_key(c)) for number, c in sorted(form.terms.items()))
+
+
+def scaled(factor: fmpq, form: Form) -> Form:
+    return combined(fmpq(0), [(factor, form)])
+
+
+def _points(kinks: list[tuple[fmpq, fmpq]], ends: tuple[fmpq, fmpq]) -> Points:
     """The function that begins at zero and changes its slope at each kink by so much."""
-    points = [(ends[0], Fraction(0))]
-    slope = Fraction(0)
+    points = [(ends[0], fmpq(0))]
+    slope = fmpq(0)
     for start, change in kinks:
         x, value = points[-1]
         if start > x:
@@ -165,9 +189,9 @@ def _clipped(points: Points) -> Points:
     """The positive part of a function."""
     if len(points) > _MOST_POINTS:
         raise Unsupported("a function of one input has more kinks than the checker follows")
-    clipped = [(points[0][0], max(points[0][1], Fraction(0)))]
+    clipped = [(points[0][0], max(points[0][1], fmpq(0)))]
     for (x, value), (following, other) in pairwise(points):
         if value * other < 0:
-            clipped.append((x + Fraction(value, value - other) * (following - x), Fraction(0)))
-        clipped.append((following, max(other, Fraction(0))))
+            clipped.append((x + value * (value - other) ** -1 * (following - x), fmpq(0)))
+        clipped.append((following, max(other, fmpq(0))))
     return clipped

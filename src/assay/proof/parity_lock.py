@@ -28,13 +28,15 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise, product
 
+from flint import fmpq
+
 from assay.proof.arithmetic import Unsupported
-from assay.proof.forms import Form, Points, Space, combined
+from assay.proof.forms import Form, Points, Space, combined, terms_key
 from assay.proof.spread import Spread, certain, spread
 
 _ARITY = 3
 _MOST_FREE = 6
-_HALF = Fraction(1, 2)
+_HALF = fmpq(1, 2)
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Bit:
     """z as it was met first, what `h` charges, and the sum of the weights of its parities."""
 
     z: Points
-    weight: Fraction = Fraction(0)
+    weight: fmpq
     pieces: list[tuple[Points, Points]] = field(default_factory=list)
     """Where z is linear and on one side of 1/2: its points there, and those of h."""
 
@@ -52,8 +54,8 @@ class Lock:
     """`parities` are sets of bits, by input, that are to sum up to the given parity."""
 
     space: Space
-    top: Fraction
-    least_weight: Fraction
+    top: fmpq
+    least_weight: fmpq
     parities: list[tuple[frozenset[int], int]]
     bits: dict[int, Bit]
     charges: dict[int, Points]
@@ -80,7 +82,7 @@ class Lock:
         return found
 
     @property
-    def highest(self) -> Fraction:
+    def highest(self) -> fmpq:
         return self.top if self.basis is not None else self.top - self.least_weight
 
     def solutions(self) -> Iterator[dict[int, int]]:
@@ -93,7 +95,7 @@ class Lock:
                 chosen[pivot] = (sum(chosen[i] for i in others) + odd) % 2
             yield chosen
 
-    def share_above(self, bound: Fraction) -> tuple[Fraction, Fraction]:
+    def share_above(self, bound: fmpq) -> tuple[Fraction, Fraction]:
         """Bounds of the share of the box where the form is at least `bound`."""
         level = self.top - bound
         if level >= self.least_weight:
@@ -104,11 +106,11 @@ class Lock:
             low, high = low + below, high + above
         return low, high
 
-    def _share_near(self, solution: dict[int, int], level: Fraction) -> tuple[Fraction, Fraction]:
+    def _share_near(self, solution: dict[int, int], level: fmpq) -> tuple[Fraction, Fraction]:
         settled = least = most = certain(level)
         surplus = Spread(level, {})
         for i, points in self.charges.items():
-            factor = spread([points], self._side(i), level)
+            factor = spread([points], self.space.side(i), level)
             settled, least, most = (s.times(factor) for s in (settled, least, most))
         for i, value in solution.items():
             flat, exact, loose = self._spreads(i, value, level)
@@ -117,7 +119,7 @@ class Lock:
             least, most = least.times(flat.plus(exact)), most.times(flat.plus(loose))
         return least.below(), most.below() - surplus.below()
 
-    def _spreads(self, i: int, value: int, level: Fraction) -> list[Spread]:
+    def _spreads(self, i: int, value: int, level: fmpq) -> list[Spread]:
         """Of bit i on its side of 1/2: where it is settled; elsewhere, most and least charged."""
         flat: list[Points] = []
         exact: list[Points] = []
@@ -131,30 +133,29 @@ class Lock:
             loose.append(h)
             distances = [abs(v - value) * self.bits[i].weight for _, v in z]
             exact.append([(x, c + d) for (x, c), d in zip(h, distances, strict=True)])
-        return [spread(part, self._side(i), level) for part in (flat, exact, loose)]
-
-    def _side(self, i: int) -> Fraction:
-        return self.space.ends[i][1] - self.space.ends[i][0]
+        return [spread(part, self.space.side(i), level) for part in (flat, exact, loose)]
 
 
 def read_lock(space: Space, form: Form) -> Lock | None:
     """The lock that a form is, or None."""
-    groups: dict[tuple[tuple[int, Fraction], ...], list[tuple[Fraction, Fraction, int]]] = {}
+    groups: dict[object, list[tuple[fmpq, fmpq, int]]] = {}
+    sums: dict[object, Form] = {}
     for number, unit in space.units(form).items():
-        if unit.inside is None or space.units(unit.inside):
+        if unit.inside is None or len(space.inputs(unit.inside)) != _ARITY:
             return None
-        key = tuple(sorted(unit.inside.terms.items()))
+        key = terms_key(unit.inside)
+        sums[key] = Form(fmpq(0), unit.inside.terms)
         groups.setdefault(key, []).append((unit.inside.constant, form.terms[number], number))
     if not groups or any(len(zigzag) != _ARITY - 1 for zigzag in groups.values()):
         return None
     bits: dict[int, Bit] = {}
     rest, parities, weights = form, [], []
     for key, zigzag in groups.items():
-        curves = space.curves(Form(Fraction(0), dict(key)))
+        curves = space.curves(sums[key])
         least = {i: min(v for _, v in points) for i, points in curves.items()}
         sizes = {max(v for _, v in points) - least[i] for i, points in curves.items()}
         (second, other, _), (first, factor, _) = sorted(zigzag)
-        (size, *more), bottom = sizes, sum(least.values())
+        (size, *more), bottom = sizes, sum(least.values(), fmpq(0))
         placed = first + bottom == -size and second + bottom == -2 * size
         if more or len(curves) != _ARITY or not placed or factor != -other:
             return None
@@ -166,21 +167,17 @@ def read_lock(space: Space, form: Form) -> Lock | None:
             bits[i].weight += weight
         parities.append((frozenset(curves), (odd + flipped.count(True)) % 2))
         weights.append(weight)
-        share = Fraction(-weight if odd else weight, size)
-        sums = Form(Fraction(-bottom), dict(key))
-        units = [
-            (-coefficient, Form(Fraction(0), {n: Fraction(1)})) for _, coefficient, n in zigzag
-        ]
-        rest = combined(weight * odd, [(Fraction(1), rest), (share, sums), *units])
+        share = (-weight if odd else weight) * size**-1
+        bits_sum = Form(-bottom, sums[key].terms)
+        units = [(-coefficient, Form(fmpq(0), {n: fmpq(1)})) for _, coefficient, n in zigzag]
+        rest = combined(weight * odd, [(fmpq(1), rest), (share, bits_sum), *units])
     return _charged(space, rest, parities, min(weights), bits)
 
 
-def _met(
-    bits: dict[int, Bit], i: int, points: Points, least: Fraction, size: Fraction
-) -> bool | None:
+def _met(bits: dict[int, Bit], i: int, points: Points, least: fmpq, size: fmpq) -> bool | None:
     """Whether a bit is met upside down; None if the input had another one before."""
-    z = [(x, Fraction(v - least, size)) for x, v in points]
-    bit = bits.setdefault(i, Bit(z))
+    z = [(x, (v - least) * size**-1) for x, v in points]
+    bit = bits.setdefault(i, Bit(z, fmpq(0)))
     if bit.z == z:
         return False
     return True if bit.z == [(x, 1 - v) for x, v in z] else None
@@ -190,14 +187,14 @@ def _charged(
     space: Space,
     rest: Form,
     parities: list[tuple[frozenset[int], int]],
-    least_weight: Fraction,
+    least_weight: fmpq,
     bits: dict[int, Bit],
 ) -> Lock | None:
     """The lock, if what is left charges every unsettled bit enough."""
     top, charges = rest.constant, {}
     curves = space.curves(rest)
     for i in {*curves, *bits}:
-        points = curves.get(i, [(end, Fraction(0)) for end in space.ends[i]])
+        points = curves.get(i, [(end, fmpq(0)) for end in space.ends[i]])
         highest = max(v for _, v in points)
         top += highest
         charges[i] = [(x, highest - v) for x, v in points]
@@ -214,16 +211,16 @@ def _charged(
     return Lock(space, top, least_weight, parities, bits, charges)
 
 
-def _crossings(z: Points) -> Iterator[tuple[Fraction, Fraction]]:
+def _crossings(z: Points) -> Iterator[tuple[fmpq, fmpq]]:
     """Where a function passes 1/2 between its points."""
     for (x, value), (following, other) in pairwise(z):
         if (value - _HALF) * (other - _HALF) < 0:
-            yield x + Fraction(_HALF - value, other - value) * (following - x), _HALF
+            yield x + (_HALF - value) * (other - value) ** -1 * (following - x), _HALF
 
 
-def _at(points: Sequence[tuple[Fraction, Fraction]], place: Fraction) -> Fraction:
+def _at(points: Sequence[tuple[fmpq, fmpq]], place: fmpq) -> fmpq:
     """A piecewise linear function at a place between its ends."""
     for (x, value), (following, other) in pairwise(points):
         if x <= place <= following:
-            return value + (other - value) * Fraction(place - x, following - x)
+            return value + (other - value) * (place - x) * (following - x) ** -1
     raise Unsupported("an input of a bit has no freedom")

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from flint import fmpq, fmpq_poly
 
-from assay.proof.arithmetic import Unsupported
+from assay.proof.arithmetic import Unsupported, from_flint
 from assay.proof.forms import Points
 
 _MOST_SHIFTS = 1 << 10
@@ -26,11 +26,11 @@ _MOST_SHIFTS = 1 << 10
 class Spread:
     """Terms by shift, as far as `level`: what lies above is left out."""
 
-    level: Fraction
-    terms: dict[Fraction, fmpq_poly]
+    level: fmpq
+    terms: dict[fmpq, fmpq_poly]
 
     def times(self, other: Spread) -> Spread:
-        found: dict[Fraction, fmpq_poly] = {}
+        found: dict[fmpq, fmpq_poly] = {}
         for shift, terms in self.terms.items():
             for more, others in other.terms.items():
                 if shift + more <= self.level:
@@ -50,52 +50,47 @@ class Spread:
         """The measure of all values up to the level, which is included."""
         total = fmpq(0)
         for shift, terms in self.terms.items():
-            room, power = rational(self.level - shift), fmpq(1)
+            room, power = self.level - shift, fmpq(1)
             for count, coefficient in enumerate(terms.coeffs(), 1):
                 total += coefficient * power
                 power *= room * fmpq(1, count)
-        return Fraction(int(total.p), int(total.q))
+        return from_flint(total)
 
 
-def certain(level: Fraction) -> Spread:
+def certain(level: fmpq) -> Spread:
     """The value zero."""
-    return Spread(level, {Fraction(0): fmpq_poly([1])} if level >= 0 else {})
+    return Spread(level, {fmpq(0): fmpq_poly([1])} if level >= 0 else {})
 
 
-def spread(pieces: Iterable[Points], side: Fraction, level: Fraction) -> Spread:
+def spread(pieces: Iterable[Points], side: fmpq, level: fmpq) -> Spread:
     """Of a function that is not negative, on some pieces of an input's side."""
-    found: dict[Fraction, fmpq_poly] = {}
+    found: dict[fmpq, fmpq_poly] = {}
 
-    def add(shift: Fraction, *coefficients: Fraction) -> None:
-        terms = fmpq_poly([rational(c) for c in coefficients])
+    def add(shift: fmpq, *coefficients: fmpq) -> None:
+        terms = fmpq_poly(list(coefficients))
         found[shift] = found.get(shift, fmpq_poly()) + terms
 
     for points in pieces:
         for (x, value), (following, other) in pairwise(points):
-            share = Fraction(following - x, side)
+            share = (following - x) * side**-1
             if value == other:
                 add(value, share)
             else:
-                density = Fraction(share, abs(other - value))
-                add(min(value, other), Fraction(0), density)
-                add(max(value, other), Fraction(0), -density)
+                density = share * abs(other - value) ** -1
+                add(min(value, other), fmpq(0), density)
+                add(max(value, other), fmpq(0), -density)
     return Spread(level, _kept({s: terms for s, terms in found.items() if s <= level}))
 
 
-def product(spreads: Iterable[Spread], level: Fraction) -> Spread:
+def product(spreads: Iterable[Spread], level: fmpq) -> Spread:
     total = certain(level)
     for factor in spreads:
         total = total.times(factor)
     return total
 
 
-def _kept(terms: dict[Fraction, fmpq_poly]) -> dict[Fraction, fmpq_poly]:
+def _kept(terms: dict[fmpq, fmpq_poly]) -> dict[fmpq, fmpq_poly]:
     kept = {shift: poly for shift, poly in terms.items() if poly != 0}
     if len(kept) > _MOST_SHIFTS:
         raise Unsupported("the violating set has more corners than the checker counts")
     return kept
-
-
-def rational(value: Fraction) -> fmpq:
-    """The same number for flint, which multiplies long ones faster."""
-    return fmpq(value.numerator, value.denominator)

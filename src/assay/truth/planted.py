@@ -231,7 +231,7 @@ def _violated(design: Design, witness: tuple[Fraction, ...]) -> Instance:
 CONSTRUCTOR = Constructor(
     name=FAMILY,
     summary="a bump over a small set of known volume, hidden in an ordinary network",
-    theorem="what two outputs share cancels: the network is violated where a bump exceeds a constant",
+    theorem="what two outputs share cancels: violated is where a bump exceeds a known constant",
     knobs=PlantedKnobs,
     make=make,
 )

@@ -10,16 +10,18 @@ from __future__ import annotations
 from fractions import Fraction
 
 from assay.proof.claim import Claim, Proof
-from assay.proof.form_network import read_forms
+from assay.proof.form_network import FormNetwork, read_forms
 
 
 def prove(claim: Claim) -> Proof:
     network = read_forms(claim)
-    least = [network.space.range(excess)[0] for excess in network.excesses(claim)]
-    return Proof(min(least), bounds=network.bounds)
+    return Proof(min(_least(network, claim)), bounds=network.bounds)
 
 
 def least_excesses(claim: Claim) -> list[Fraction]:
     """For each disjunct a lower bound of its excess over the box."""
-    network = read_forms(claim)
-    return [network.space.range(excess)[0] for excess in network.excesses(claim)]
+    return _least(read_forms(claim), claim)
+
+
+def _least(network: FormNetwork, claim: Claim) -> list[Fraction]:
+    return [network.space.least(excess) for excess in network.excesses(claim)]
