@@ -150,8 +150,8 @@ def read_lock(space: Space, form: Form) -> Lock | None:
         return None
     bits: dict[int, Bit] = {}
     rest, parities, weights = form, [], []
-    for key, zigzag in groups.items():
-        curves = space.curves(sums[key])
+    for shared, zigzag in groups.items():
+        curves = space.curves(sums[shared])
         least = {i: min(v for _, v in points) for i, points in curves.items()}
         sizes = {max(v for _, v in points) - least[i] for i, points in curves.items()}
         (second, other, _), (first, factor, _) = sorted(zigzag)
@@ -168,7 +168,7 @@ def read_lock(space: Space, form: Form) -> Lock | None:
         parities.append((frozenset(curves), (odd + flipped.count(True)) % 2))
         weights.append(weight)
         share = (-weight if odd else weight) * size**-1
-        bits_sum = Form(-bottom, sums[key].terms)
+        bits_sum = Form(-bottom, sums[shared].terms)
         units = [(-coefficient, Form(fmpq(0), {n: fmpq(1)})) for _, coefficient, n in zigzag]
         rest = combined(weight * odd, [(fmpq(1), rest), (share, bits_sum), *units])
     return _charged(space, rest, parities, min(weights), bits)

@@ -1,8 +1,8 @@
 """The share of the box that violates, exactly or enclosed, recognised from the bytes alone.
 
 All excesses but one must be positive on the whole box. The one that is left is C - v relu(F) with
-C, v > 0, so that it violates exactly where F >= C / v, or it is -F, which violates where F >= 0. F is
-a constant plus functions of single inputs (their values are spread independently), a constant
+C, v > 0, so that it violates exactly where F >= C / v, or it is -F, which violates where F >= 0.
+F is a constant plus functions of single inputs (their values are spread independently), a constant
 minus hinges of several inputs (a rotated box or a simplex), or a lock of parities.
 """
 

@@ -95,7 +95,7 @@ def simplex(
     heights: tuple[Fraction, Fraction],
 ) -> Plant:
     """Dense rows, orthogonal to each other, and minus their sum: all hinges close a simplex."""
-    rows = _directions(draw, len(middle))
+    rows, closing = _closed_directions(draw, len(middle))
     back, count = _inverse(rows), len(middle) + 1
     sizes = [_simplex_extent(row, Fraction(1), count, Fraction(1)) for row in back]
     reach = max(max(extent.down, extent.up) for extent in sizes)
@@ -105,7 +105,6 @@ def simplex(
     extents = [_simplex_extent(row, slack, count, chosen.level) for row in back]
     moved = offsets(draw, placement, extents, epsilon)
     centre = tuple(m + o for m, o in zip(middle, moved, strict=True))
-    closing = tuple(-sum(column, Fraction(0)) for column in zip(*rows, strict=True))
     all_rows = [*rows, closing]
     biases = [-float(nearest(t, _COARSE) + half) for t in _images(all_rows, centre)]
     matrix = np.array([[float(w) for w in row] for row in all_rows])
@@ -150,6 +149,20 @@ def _directions(draw: Generator, count: int) -> list[tuple[Fraction, ...]]:
         if ((mirrored != 0).sum(axis=1) >= 2).all():
             rows = mirrored[draw.permutation(count)]
             return [_about_one([int(w) for w in row]) for row in rows]
+    raise CannotCertify("planted: no dense directions were found; try another seed")
+
+
+def _closed_directions(
+    draw: Generator, count: int
+) -> tuple[list[tuple[Fraction, ...]], tuple[Fraction, ...]]:
+    """Such rows, some twice as long, and minus their sum, which reads several inputs, too."""
+    for _ in range(_MOST_DRAWN):
+        factors = draw.integers(1, 3, count)
+        drawn = zip(_directions(draw, count), factors, strict=True)
+        rows = [tuple(w * int(factor) for w in row) for row, factor in drawn]
+        closing = tuple(-sum(column, Fraction(0)) for column in zip(*rows, strict=True))
+        if sum(w != 0 for w in closing) >= 2:
+            return rows, closing
     raise CannotCertify("planted: no dense directions were found; try another seed")
 
 
