@@ -74,9 +74,11 @@ def pieces(
     for line in made:
         cut: list[tuple[Polygon, list[Line]]] = []
         for part, known in parts:
-            for side, value in ((above(part, line), line), (above(part, negative(line)), zero)):
-                if len(side) > 2 and area(side):
-                    cut.append((side, [*known, value]))
+            values = [at(line, corner) for corner in part]
+            if max(values) > 0:
+                cut.append((above(part, line), [*known, line]))
+            if min(values) < 0 or max(values) <= 0:
+                cut.append((above(part, negative(line)), [*known, zero]))
         parts = cut
     for part, known in parts:
         yield from pieces(part, rest, known)
