@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import comb
 from typing import Literal
 
 from numpy.random import Generator
@@ -115,8 +116,10 @@ class PlantedKnobs(Knobs):
             raise ValueError(
                 f"a lock of parities needs {_FEWEST_BITS} bits; raise inputs to {_FEWEST_BITS}"
             )
-        if self.kind == "xor_lock" and self.inputs == _FEWEST_BITS and self.parities > 10:
-            raise ValueError("five bits have ten triples; lower parities to at most 10")
+        if self.kind == "xor_lock" and self.parities > comb(self.inputs, 3):
+            raise ValueError(
+                f"{self.inputs} bits have {comb(self.inputs, 3)} triples; lower parities to that"
+            )
         return self
 
 

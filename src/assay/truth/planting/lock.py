@@ -16,12 +16,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.random import Generator
 
+from assay.errors import CannotCertify
 from assay.truth.dyadic import leading_exponent, nearest, power
 from assay.truth.planting.placement import GRID, Placement
 from assay.truth.planting.plant import Heights, Layers, Plant
 
-_RAMP_BITS = 6
 _HIGHEST_TOP = Fraction(3, 4)
+_CHARGE = 2
+"""What half-way bits are charged, over the number of their parities; 1 would do for the proof."""
+_RAMP_SHARE = Fraction(1, 48)
+"""Ramps together are so steep that the violating share is enclosed within half of its square."""
+_LONGEST_RAMP = Fraction(1, 32)
 
 
 @dataclass(frozen=True)
@@ -54,40 +59,67 @@ def xor_lock(
 ) -> Plant:
     count = min(len(middle), parities - 1)
     inputs = sorted(int(i) for i in draw.permutation(len(middle))[:count])
-    bits = _bits(draw, inputs, middle, epsilon, width, placement)
     triples, spare = _system(draw, count, parities)
+    chosen = Heights.with_top(*heights, _HIGHEST_TOP)
+    sides = _sides(draw, count, epsilon, width, placement)
+    ramp = _ramp(sides, triples, chosen.level)
+    bits = _bits(draw, inputs, [middle[i] for i in inputs], epsilon, sides, ramp)
     system = [_planted(draw, triple, bits.planted) for triple in triples]
     turned = list(system)
     turned[spare] = Parity(system[spare].bits, system[spare].turned, not system[spare].odd)
-    chosen = Heights.with_top(*heights, _HIGHEST_TOP)
     ramps = _ramps(bits, len(middle))
     violated, robust = (_layers(ramps, s, count, chosen.top) for s in (system, turned))
     return Plant(violated, robust, chosen, _witness(draw, bits, middle, epsilon))
 
 
+def _sides(
+    draw: Generator, count: int, epsilon: Fraction, width: Fraction, placement: Placement
+) -> list[Fraction]:
+    """How long the planted side of each bit is; of one bit at least it misses the middle."""
+    special = int(draw.integers(count))
+    sides = []
+    for number, step in enumerate(draw.integers(-8, 9, count)):
+        side = epsilon * (1 + Fraction(int(step), 64))
+        if placement == "past_middle" or number == special:
+            side = epsilon * (1 - Fraction(3, 64))
+        if placement == "corner" or (placement == "face" and number == special):
+            side = epsilon * width
+        sides.append(nearest(side, GRID))
+    return sides
+
+
+def _ramp(
+    sides: Sequence[Fraction], triples: Sequence[tuple[int, ...]], level: Fraction
+) -> Fraction:
+    """The longest ramp, a power of two, that keeps half-way bits rare among violations."""
+    rate = Fraction(0)
+    for number, side in enumerate(sides):
+        parities = sum(number in triple for triple in triples)
+        rate += level / (_CHARGE * parities * side)
+    longest = min(_RAMP_SHARE / rate, _LONGEST_RAMP * max(sides))
+    ramp = power(leading_exponent(longest))
+    if ramp < 4 * power(GRID):
+        raise CannotCertify(
+            "planted: the ramps of the lock are finer than its grid; raise epsilon or width"
+        )
+    return ramp
+
+
 def _bits(
     draw: Generator,
     inputs: Sequence[int],
-    middle: Sequence[Fraction],
+    middles: Sequence[Fraction],
     epsilon: Fraction,
-    width: Fraction,
-    placement: Placement,
+    sides: Sequence[Fraction],
+    ramp: Fraction,
 ) -> Bits:
-    """Where each ramp begins: `special` bits keep the box's centre on the wrong side."""
-    ramp = power(leading_exponent(2 * epsilon) - _RAMP_BITS)
+    """The planted side reaches from a face of the box to its ramp."""
     planted = tuple(int(b) for b in draw.integers(0, 2, len(inputs)))
-    special = int(draw.integers(len(inputs)))
-    starts = []
-    for number, (i, bit) in enumerate(zip(inputs, planted, strict=True)):
-        # from the middle to where the planted side begins, away from the middle if positive
-        away = Fraction(int(draw.integers(-8, 9)), 64) * epsilon
-        if placement == "past_middle" or number == special:
-            away = epsilon / 64 + ramp
-        if placement == "corner" or (placement == "face" and number == special):
-            away = epsilon * (1 - width)
-        away = nearest(away, GRID)
-        starts.append(middle[i] + away - ramp if bit else middle[i] - away)
-    return Bits(tuple(inputs), tuple(starts), ramp, planted)
+    starts = tuple(
+        middle + epsilon - side - ramp if bit else middle - epsilon + side
+        for middle, side, bit in zip(middles, sides, planted, strict=True)
+    )
+    return Bits(tuple(inputs), starts, ramp, planted)
 
 
 def _system(draw: Generator, count: int, parities: int) -> tuple[list[tuple[int, ...]], int]:
@@ -146,7 +178,7 @@ def _layers(
         bump += [2 * sign, -2 * sign]
         constant -= sign * turned + (1 if parity.odd else 0)
     for b in range(count):
-        row, charge = np.zeros(3 * count), 2 * degrees[b]
+        row, charge = np.zeros(3 * count), _CHARGE * degrees[b]
         row[3 * b : 3 * b + 3] = (slopes[b] - charge, 2 * charge, -slopes[b] - charge)
         # the least that slope * bit - charge * distance can be
         shift = abs(slopes[b]) + charge
