@@ -57,8 +57,8 @@ from assay.truth.instance import Instance
 from assay.truth.planting import network
 from assay.truth.planting.concave import rotated_box, simplex, soft_box
 from assay.truth.planting.lock import xor_lock
-from assay.truth.planting.network import Classes, Grove, claim, planted_grove
-from assay.truth.planting.placement import Placement
+from assay.truth.planting.network import Classes, Grove, Soil, claim, planted_grove
+from assay.truth.planting.placement import Placement, Site
 from assay.truth.planting.plant import Layers, Plant
 from assay.truth.planting.tent import tent
 from assay.truth.randomness import centre, generator
@@ -130,17 +130,9 @@ def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
     box = Box.around(middle, epsilon)
     label, target = (int(k) for k in draw.permutation(knobs.classes)[:2])
     classes = Classes(knobs.classes, label, target)
-    grove = planted_grove(
-        draw,
-        knobs.background,
-        _plant(draw, knobs, middle, epsilon),
-        box,
-        middle,
-        classes,
-        knobs.polarity,
-        knobs.neurons,
-        knobs.dilution,
-    )
+    site = _site(knobs, middle, epsilon)
+    soil = Soil(knobs.background, knobs.polarity, knobs.neurons, knobs.dilution)
+    grove = planted_grove(draw, soil, _plant(draw, knobs, site), site, classes)
     bare = Design(
         FAMILY,
         knobs.model_dump(mode="json"),
@@ -158,20 +150,21 @@ def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
     return [_robust(robust), _violated(violated, grove.plant.witness)]
 
 
-def _plant(
-    draw: Generator, knobs: PlantedKnobs, middle: Sequence[Fraction], epsilon: Fraction
-) -> Plant:
+def _site(knobs: PlantedKnobs, middle: tuple[Fraction, ...], epsilon: Fraction) -> Site:
+    """The knobs on their grids: short numbers, so that a share of many factors stays readable."""
     asked = as_written(knobs.gamma)
     constant = nearest(asked, leading_exponent(asked) - _CONSTANT_BITS)
     excess = nearest(as_written(knobs.height), -_HEIGHT_BITS)
-    width = as_written(knobs.width)
-    place = (middle, epsilon, width, knobs.placement, (constant, excess))
+    return Site(middle, epsilon, as_written(knobs.width), knobs.placement, constant, excess)
+
+
+def _plant(draw: Generator, knobs: PlantedKnobs, site: Site) -> Plant:
     if knobs.kind == "tent":
-        return tent(draw, *place, knobs.folds)
+        return tent(draw, site, knobs.folds)
     if knobs.kind == "xor_lock":
-        return xor_lock(draw, *place, knobs.parities)
+        return xor_lock(draw, site, knobs.parities)
     makers = {"soft_box": soft_box, "rotated_box": rotated_box, "simplex": simplex}
-    return makers[knobs.kind](draw, *place)
+    return makers[knobs.kind](draw, site)
 
 
 def _biases(draw: Generator, grove: Grove, bare: Design, classes: Classes) -> list[Fraction]:

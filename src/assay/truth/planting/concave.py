@@ -7,6 +7,7 @@ the set of points that no hinge charges, and a rim around it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
@@ -15,7 +16,7 @@ from numpy.random import Generator
 
 from assay.errors import CannotCertify
 from assay.truth.dyadic import leading_exponent, nearest, power
-from assay.truth.planting.placement import GRID, Extent, Placement, offsets
+from assay.truth.planting.placement import GRID, Extent, Site, offsets
 from assay.truth.planting.plant import Heights, Layers, Matrix, Plant, with_bump
 from assay.truth.randomness import Integers
 
@@ -24,10 +25,24 @@ _COARSE = -18
 _MOST_DRAWN = 100
 
 
-def half_widths(draw: Generator, count: int, width: Fraction, epsilon: Fraction) -> list[Fraction]:
-    """Half of each side of a soft box, from three quarters to five quarters of what is asked."""
-    numerators = draw.integers(48, 80, size=count, endpoint=True)
-    return [max(nearest(width * epsilon * int(n) / 64, GRID), power(GRID)) for n in numerators]
+@dataclass(frozen=True)
+class SoftBox:
+    """Half of each side, and the heights; its rim is a quarter of the width asked for at most."""
+
+    widths: tuple[Fraction, ...]
+    heights: Heights
+
+    @property
+    def extents(self) -> list[Extent]:
+        return [Extent(w + self.heights.level, w + self.heights.level) for w in self.widths]
+
+
+def drawn_box(draw: Generator, site: Site) -> SoftBox:
+    """Sides from three quarters to five quarters of what is asked."""
+    asked = site.width * site.epsilon
+    numerators = draw.integers(48, 80, size=len(site.middle), endpoint=True)
+    widths = tuple(max(nearest(asked * int(n) / 64, GRID), power(GRID)) for n in numerators)
+    return SoftBox(widths, Heights.with_level(site.constant, site.excess, asked / 4))
 
 
 def interval_hinges(
@@ -40,71 +55,45 @@ def interval_hinges(
     return np.concatenate([one, -one]), np.array([*upper, *lower])
 
 
-def soft_box(
-    draw: Generator,
-    middle: Sequence[Fraction],
-    epsilon: Fraction,
-    width: Fraction,
-    placement: Placement,
-    heights: tuple[Fraction, Fraction],
-) -> Plant:
-    widths = half_widths(draw, len(middle), width, epsilon)
-    chosen = Heights.with_level(*heights, width * epsilon / 4)
-    extents = [Extent(w + chosen.level, w + chosen.level) for w in widths]
-    moved = offsets(draw, placement, extents, epsilon)
-    centre = tuple(m + o for m, o in zip(middle, moved, strict=True))
-    below: Layers = (interval_hinges(centre, widths),)
-    return with_bump(below, [Fraction(1)] * (2 * len(middle)), chosen, centre)
+def soft_box(draw: Generator, site: Site) -> Plant:
+    box = drawn_box(draw, site)
+    centre = site.moved(offsets(draw, site, box.extents))
+    below: Layers = (interval_hinges(centre, box.widths),)
+    return with_bump(below, [Fraction(1)] * (2 * len(centre)), box.heights, centre)
 
 
-def rotated_box(
-    draw: Generator,
-    middle: Sequence[Fraction],
-    epsilon: Fraction,
-    width: Fraction,
-    placement: Placement,
-    heights: tuple[Fraction, Fraction],
-) -> Plant:
+def rotated_box(draw: Generator, site: Site) -> Plant:
     """Pairs of opposite dense rows, orthogonal to each other."""
-    rows = _directions(draw, len(middle))
+    rows = _directions(draw, len(site.middle))
     back = _inverse(rows)
     reach = max(sum(abs(w) for w in row) + max(abs(w) for w in row) for row in back)
-    half = nearest(width * epsilon / reach, _COARSE)
-    chosen = _dense_heights(heights, half)
+    half = nearest(site.width * site.epsilon / reach, _COARSE)
+    chosen = _dense_heights(site, half)
     slack = half + power(_COARSE)
     extents = []
     for row in back:
         most = slack * sum(abs(w) for w in row) + chosen.level * max(abs(w) for w in row)
         extents.append(Extent(most, most))
-    moved = offsets(draw, placement, extents, epsilon)
-    centre = tuple(m + o for m, o in zip(middle, moved, strict=True))
+    centre = site.moved(offsets(draw, site, extents))
     at_centre = _images(rows, centre)
     upper = [-float(nearest(t, _COARSE) + half) for t in at_centre]
     lower = [float(nearest(t, _COARSE) - half) for t in at_centre]
     matrix = np.array([[float(w) for w in row] for row in rows])
     below: Layers = ((np.concatenate([matrix, -matrix]), np.array([*upper, *lower])),)
-    return with_bump(below, [Fraction(1)] * (2 * len(middle)), chosen, centre)
+    return with_bump(below, [Fraction(1)] * (2 * len(site.middle)), chosen, centre)
 
 
-def simplex(
-    draw: Generator,
-    middle: Sequence[Fraction],
-    epsilon: Fraction,
-    width: Fraction,
-    placement: Placement,
-    heights: tuple[Fraction, Fraction],
-) -> Plant:
+def simplex(draw: Generator, site: Site) -> Plant:
     """Dense rows, orthogonal to each other, and minus their sum: all hinges close a simplex."""
-    rows, closing = _closed_directions(draw, len(middle))
-    back, count = _inverse(rows), len(middle) + 1
+    rows, closing = _closed_directions(draw, len(site.middle))
+    back, count = _inverse(rows), len(site.middle) + 1
     sizes = [_simplex_extent(row, Fraction(1), count, Fraction(1)) for row in back]
     reach = max(max(extent.down, extent.up) for extent in sizes)
-    half = nearest(width * epsilon / reach, _COARSE)
-    chosen = _dense_heights(heights, half)
+    half = nearest(site.width * site.epsilon / reach, _COARSE)
+    chosen = _dense_heights(site, half)
     slack = half + power(_COARSE)
     extents = [_simplex_extent(row, slack, count, chosen.level) for row in back]
-    moved = offsets(draw, placement, extents, epsilon)
-    centre = tuple(m + o for m, o in zip(middle, moved, strict=True))
+    centre = site.moved(offsets(draw, site, extents))
     all_rows = [*rows, closing]
     biases = [-float(nearest(t, _COARSE) + half) for t in _images(all_rows, centre)]
     matrix = np.array([[float(w) for w in row] for row in all_rows])
@@ -118,10 +107,10 @@ def _simplex_extent(row: Sequence[Fraction], half: Fraction, count: int, level: 
     return Extent(reach * most - level * least - base, base + level * most - reach * least)
 
 
-def _dense_heights(heights: tuple[Fraction, Fraction], half: Fraction) -> Heights:
+def _dense_heights(site: Site, half: Fraction) -> Heights:
     if half < 4 * power(_COARSE):
         raise CannotCertify("planted: the plant is thinner than its grid; raise width or epsilon")
-    return Heights.with_level(*heights, half)
+    return Heights.with_level(site.constant, site.excess, half)
 
 
 def _images(rows: Sequence[Sequence[Fraction]], point: Sequence[Fraction]) -> list[Fraction]:

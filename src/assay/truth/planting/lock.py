@@ -18,7 +18,7 @@ from numpy.random import Generator
 
 from assay.errors import CannotCertify
 from assay.truth.dyadic import leading_exponent, nearest, power
-from assay.truth.planting.placement import GRID, Placement
+from assay.truth.planting.placement import GRID, Site
 from assay.truth.planting.plant import Heights, Layers, Plant
 
 _HIGHEST_TOP = Fraction(3, 4)
@@ -48,43 +48,32 @@ class Bits:
     planted: tuple[int, ...]
 
 
-def xor_lock(
-    draw: Generator,
-    middle: Sequence[Fraction],
-    epsilon: Fraction,
-    width: Fraction,
-    placement: Placement,
-    heights: tuple[Fraction, Fraction],
-    parities: int,
-) -> Plant:
-    count = min(len(middle), parities - 1)
-    inputs = sorted(int(i) for i in draw.permutation(len(middle))[:count])
+def xor_lock(draw: Generator, site: Site, parities: int) -> Plant:
+    count = min(len(site.middle), parities - 1)
+    inputs = sorted(int(i) for i in draw.permutation(len(site.middle))[:count])
     triples, spare = _system(draw, count, parities)
-    chosen = Heights.with_top(*heights, _HIGHEST_TOP)
-    sides = _sides(draw, count, epsilon, width, placement)
-    ramp = _ramp(sides, triples, chosen.level)
-    bits = _bits(draw, inputs, [middle[i] for i in inputs], epsilon, sides, ramp)
+    chosen = Heights.with_top(site.constant, site.excess, _HIGHEST_TOP)
+    sides = _sides(draw, site, count)
+    bits = _bits(draw, site, inputs, sides, _ramp(sides, triples, chosen.level))
     system = [_planted(draw, triple, bits.planted) for triple in triples]
     turned = list(system)
     turned[spare] = Parity(system[spare].bits, system[spare].turned, not system[spare].odd)
-    ramps = _ramps(bits, len(middle))
+    ramps = _ramps(bits, len(site.middle))
     violated, robust = (_layers(ramps, s, count, chosen.top) for s in (system, turned))
-    return Plant(violated, robust, chosen, _witness(draw, bits, middle, epsilon))
+    return Plant(violated, robust, chosen, _witness(draw, site, bits))
 
 
-def _sides(
-    draw: Generator, count: int, epsilon: Fraction, width: Fraction, placement: Placement
-) -> list[Fraction]:
+def _sides(draw: Generator, site: Site, count: int) -> list[Fraction]:
     """How long the planted side of each bit is; of one bit at least it misses the middle."""
     special = int(draw.integers(count))
     sides = []
     for number, step in enumerate(draw.integers(-8, 9, count)):
-        side = epsilon * (1 + Fraction(int(step), 64))
-        if placement == "past_middle" or number == special:
-            side = epsilon * (1 - Fraction(3, 64))
-        if placement == "corner" or (placement == "face" and number == special):
-            side = epsilon * width
-        sides.append(nearest(side, GRID))
+        share = 1 + Fraction(int(step), 64)
+        if site.placement == "past_middle" or number == special:
+            share = 1 - Fraction(3, 64)
+        if site.placement == "corner" or (site.placement == "face" and number == special):
+            share = site.width
+        sides.append(nearest(site.epsilon * share, GRID))
     return sides
 
 
@@ -107,17 +96,16 @@ def _ramp(
 
 def _bits(
     draw: Generator,
+    site: Site,
     inputs: Sequence[int],
-    middles: Sequence[Fraction],
-    epsilon: Fraction,
     sides: Sequence[Fraction],
     ramp: Fraction,
 ) -> Bits:
     """The planted side reaches from a face of the box to its ramp."""
     planted = tuple(int(b) for b in draw.integers(0, 2, len(inputs)))
     starts = tuple(
-        middle + epsilon - side - ramp if bit else middle - epsilon + side
-        for middle, side, bit in zip(middles, sides, planted, strict=True)
+        site.middle[i] + (site.epsilon - side - ramp if bit else side - site.epsilon)
+        for i, side, bit in zip(inputs, sides, planted, strict=True)
     )
     return Bits(tuple(inputs), starts, ramp, planted)
 
@@ -190,10 +178,9 @@ def _layers(
     return ramps, (np.array(weight), np.array(bias, np.float64)), last
 
 
-def _witness(
-    draw: Generator, bits: Bits, middle: Sequence[Fraction], epsilon: Fraction
-) -> tuple[Fraction, ...]:
+def _witness(draw: Generator, site: Site, bits: Bits) -> tuple[Fraction, ...]:
     """The middle of the planted side of every bit; anything for inputs without one."""
+    middle, epsilon = site.middle, site.epsilon
     steps = draw.integers(-60, 61, len(middle))
     point = [nearest(m + epsilon * int(s) / 64, GRID) for m, s in zip(middle, steps, strict=True)]
     for i, start, bit in zip(bits.inputs, bits.starts, bits.planted, strict=True):

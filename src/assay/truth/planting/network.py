@@ -28,6 +28,7 @@ from assay.truth.planting.background import (
     plain_front,
     short_weights,
 )
+from assay.truth.planting.placement import Site
 from assay.truth.planting.plant import Layers, Matrix, Plant, rescaled
 from assay.truth.smooth_design import SmoothLayers
 
@@ -50,6 +51,16 @@ class Classes:
         weights[self.label] = 0.0 if polarity == "raise" else -float(weight)
         weights[self.target] = float(weight) if polarity == "raise" else 0.0
         return weights
+
+
+@dataclass(frozen=True)
+class Soil:
+    """The background asked for: units and cancelling pairs of each hidden layer."""
+
+    kind: Kind
+    polarity: Polarity
+    neurons: int
+    dilution: int
 
 
 @dataclass(frozen=True)
@@ -85,27 +96,16 @@ class Grove:
         return graph.build(graph.add(bent, x))
 
 
-def planted_grove(
-    draw: Generator,
-    kind: Kind,
-    plant: Plant,
-    box: Box,
-    middle: Sequence[Fraction],
-    classes: Classes,
-    polarity: Polarity,
-    neurons: int,
-    dilution: int,
-) -> Grove:
-    plant = _balanced(draw, plant, box)
-    inputs = len(middle)
-    front = convolutional_front(draw, inputs) if kind == "cnn" else plain_front(inputs)
-    background = grown(draw, front, plant.violated, middle, neurons, dilution)
-    bump = classes.bump_weights(draw, polarity, plant.heights.weight)
+def planted_grove(draw: Generator, soil: Soil, plant: Plant, site: Site, classes: Classes) -> Grove:
+    plant = _balanced(draw, plant, Box.around(site.middle, site.epsilon))
+    inputs = len(site.middle)
+    front = convolutional_front(draw, inputs) if soil.kind == "cnn" else plain_front(inputs)
+    background = grown(draw, front, plant.violated, site.middle, soil.neurons, soil.dilution)
+    bump = classes.bump_weights(draw, soil.polarity, plant.heights.weight)
     readout = background.readout(draw, classes.count, classes.label, classes.target, bump)
     smooth = None
-    if kind in ("sigmoid", "tanh"):
-        body = SmoothLayers("tanh" if kind == "tanh" else "sigmoid")
-        smooth = _smooth(draw, body, inputs, classes, neurons)
+    if soil.kind == "sigmoid" or soil.kind == "tanh":
+        smooth = _smooth(draw, SmoothLayers(soil.kind), inputs, classes, soil.neurons)
     return Grove(background, plant, readout, smooth)
 
 

@@ -19,6 +19,22 @@ _GAP = 64
 
 
 @dataclass(frozen=True)
+class Site:
+    """Where a plant is to be, how wide, and by how much its bump exceeds the constant."""
+
+    middle: tuple[Fraction, ...]
+    epsilon: Fraction
+    width: Fraction
+    placement: Placement
+    constant: Fraction
+    excess: Fraction
+
+    def moved(self, offsets: Sequence[Fraction]) -> tuple[Fraction, ...]:
+        """The middle of the box, moved."""
+        return tuple(m + o for m, o in zip(self.middle, offsets, strict=True))
+
+
+@dataclass(frozen=True)
 class Extent:
     """How far a plant reaches from its centre along one input, down and up."""
 
@@ -27,16 +43,13 @@ class Extent:
 
 
 def offsets(
-    draw: Generator,
-    placement: Placement,
-    extents: Sequence[Extent],
-    epsilon: Fraction,
-    avoided: Fraction = Fraction(0),
+    draw: Generator, site: Site, extents: Sequence[Extent], avoided: Fraction = Fraction(0)
 ) -> list[Fraction]:
     """The plant's centre relative to the middle of [-epsilon, epsilon] for every input.
 
     `avoided` is the coordinate, the same for all inputs, of the point that must not be covered.
     """
+    epsilon, placement = site.epsilon, site.placement
     gap = epsilon / _GAP
     sides = [_free_sides(extent, epsilon, avoided, gap) for extent in extents]
     chosen = [i for i, side in enumerate(sides) if side]

@@ -7,35 +7,24 @@ input, the number of islands that violate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.random import Generator
 
-from assay.truth.planting.concave import half_widths, interval_hinges
-from assay.truth.planting.placement import Extent, Placement, offsets
-from assay.truth.planting.plant import Heights, Layers, Matrix, Plant, with_bump
+from assay.truth.planting.concave import drawn_box, interval_hinges
+from assay.truth.planting.placement import Site, offsets
+from assay.truth.planting.plant import Layers, Matrix, Plant, with_bump
 
 
-def tent(
-    draw: Generator,
-    middle: Sequence[Fraction],
-    epsilon: Fraction,
-    width: Fraction,
-    placement: Placement,
-    heights: tuple[Fraction, Fraction],
-    folds: int,
-) -> Plant:
-    count = len(middle)
-    widths = half_widths(draw, count, width, epsilon)
-    chosen = Heights.with_level(*heights, width * epsilon / 4)
-    extents = [Extent(w + chosen.level, w + chosen.level) for w in widths]
+def tent(draw: Generator, site: Site, folds: int) -> Plant:
+    middle, epsilon, count = site.middle, site.epsilon, len(site.middle)
+    box = drawn_box(draw, site)
     # one fold puts the centre of the box at the upper end, the next ones at the lower end
     centre = epsilon if folds == 1 else -epsilon
-    moved = offsets(draw, placement, extents, epsilon, centre)
+    moved = offsets(draw, site, box.extents, centre)
     places = [epsilon + o for o in moved]
-    hinges, biases = interval_hinges(places, widths)
+    hinges, biases = interval_hinges(places, box.widths)
     below: list[tuple[Matrix, Matrix]] = []
     one, zero = np.eye(count), np.zeros(count)
     lower = [float(epsilon - m) for m in middle]
@@ -50,7 +39,7 @@ def tent(
         m - epsilon + _unfolded(draw, t, epsilon, folds)
         for m, t in zip(middle, places, strict=True)
     )
-    return with_bump(last, [Fraction(1)] * (2 * count), chosen, witness)
+    return with_bump(last, [Fraction(1)] * (2 * count), box.heights, witness)
 
 
 def _unfolded(draw: Generator, place: Fraction, epsilon: Fraction, folds: int) -> Fraction:
