@@ -24,6 +24,7 @@ from assay.proof.reader import Graph, Node
 
 _RANGES = {"Sigmoid": (0, 1), "Tanh": (-1, 1)}
 _MOST_WORK = 1 << 22
+_MOST_LAYERS = 64
 
 
 @dataclass
@@ -65,6 +66,8 @@ def read_forms(claim: Claim) -> FormNetwork:
 
 
 def _along(chain: Chain, space: Space) -> FormNetwork:
+    if len(chain.below) > _MOST_LAYERS:
+        raise Unsupported("the network has more layers than the checker follows as functions")
     forms = [space.input(i) for i in range(len(space.ends))]
     network = FormNetwork(space, [])
     for index, layer in enumerate(chain.below):

@@ -20,6 +20,8 @@ from assay.proof.arithmetic import Unsupported, from_flint
 from assay.proof.forms import Points
 
 _MOST_SHIFTS = 1 << 10
+_MOST_PRODUCTS = 1 << 14
+_TOO_MANY = "the violating set has more corners than the checker counts"
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Spread:
     terms: dict[fmpq, fmpq_poly]
 
     def times(self, other: Spread) -> Spread:
+        if len(self.terms) * len(other.terms) > _MOST_PRODUCTS:
+            raise Unsupported(_TOO_MANY)
         found: dict[fmpq, fmpq_poly] = {}
         for shift, terms in self.terms.items():
             for more, others in other.terms.items():
@@ -92,5 +96,5 @@ def product(spreads: Iterable[Spread], level: fmpq) -> Spread:
 def _kept(terms: dict[fmpq, fmpq_poly]) -> dict[fmpq, fmpq_poly]:
     kept = {shift: poly for shift, poly in terms.items() if poly != 0}
     if len(kept) > _MOST_SHIFTS:
-        raise Unsupported("the violating set has more corners than the checker counts")
+        raise Unsupported(_TOO_MANY)
     return kept

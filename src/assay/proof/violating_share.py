@@ -20,13 +20,14 @@ from assay.proof.forms import Form, Space, scaled
 from assay.proof.parity_lock import read_lock
 from assay.proof.spread import product, spread
 
+_MOST_INPUTS = 256
+
 
 def violating_share(claim: Claim) -> tuple[Fraction, Fraction]:
     """Bounds of the share of the box in which some disjunct holds; equal where it is exact."""
-    if any(
-        low == high for low, high in zip(claim.question.lower, claim.question.upper, strict=True)
-    ):
-        raise Unsupported("the box has no volume")
+    ends = list(zip(claim.question.lower, claim.question.upper, strict=True))
+    if len(ends) > _MOST_INPUTS or any(low == high for low, high in ends):
+        raise Unsupported("the box has no volume, or more inputs than the checker measures")
     network = read_forms(claim)
     space = network.space
     open_ones = [e for e in network.excesses(claim) if space.least(e) <= 0]
