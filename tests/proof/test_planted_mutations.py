@@ -23,6 +23,11 @@ from mutators import MUTATORS, Mutant, Mutator, signed
 from plane_oracle import PLANE, analysed
 from small_claims import Claimed, instances
 
+from assay.proof import reader, vnnlib
+from assay.proof.arithmetic import Rejected, Unsupported
+from assay.proof.claim import Claim
+from assay.proof.violating_share import violating_share
+
 SMALL = {"inputs": 2, "classes": 3, "neurons": 1, "dilution": 1, "height": 0.5}
 KNOBS: dict[str, dict[str, Any]] = {
     "soft-box": {**SMALL, "kind": "soft_box"},
@@ -86,12 +91,37 @@ def probability_left_out(claim: Claimed, _: Random, __: Sequence[Claimed]) -> Mu
     return signed(Claimed(claim.onnx, claim.vnnlib, truth, claim.arrays))
 
 
+def share_restated(claim: Claimed, draw: Random, others: Sequence[Claimed]) -> Mutant | None:
+    """Another network, with the share that the checker finds for it: that must be its area."""
+    kinds = ("weight_ulp", "weight_jump", "bias_ulp", "bias_jump", "bound_digit", "rows_exchanged")
+    mutant = MUTATORS[draw.choice(kinds)](claim, draw, others)
+    if mutant is None or claim.truth["answer"] == "robust":
+        return None
+    changed = mutant.claim
+    try:
+        low, high = violating_share(
+            Claim(vnnlib.read(changed.vnnlib), reader.read(changed.onnx), None)
+        )
+    except (Rejected, Unsupported):
+        return None
+    assert low == high
+    return signed(changed.stating(violation_probability={"exact": str(low)}))
+
+
 OWN: dict[str, Mutator] = {
+    "share_restated": share_restated,
     "probability_changed": probability_changed,
     "probability_left_out": probability_left_out,
 }
 SPOILERS = {**{kind: MUTATORS[kind] for kind in SHARED}, **OWN}
-WEIGHTS = ("weight_ulp", "weight_jump", "bias_ulp", "bias_jump", "probability_changed")
+WEIGHTS = (
+    "weight_ulp",
+    "weight_jump",
+    "bias_ulp",
+    "bias_jump",
+    "probability_changed",
+    "share_restated",
+)
 
 
 @cache
