@@ -8,7 +8,7 @@ affine maps with Sigmoid or Tanh between them. Of a smooth unit only its range i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
@@ -27,13 +27,13 @@ _MOST_WORK = 1 << 22
 _MOST_LAYERS = 64
 
 
-@dataclass
+@dataclass(frozen=True)
 class FormNetwork:
     """Outputs as forms over the box; `bounds` are those of the chain's hidden layers."""
 
     space: Space
     outputs: list[Form]
-    bounds: dict[int, Interval] = field(default_factory=dict)
+    bounds: dict[int, Interval]
 
     def excesses(self, claim: Claim) -> list[Form]:
         """For each disjunct, its excess; the disjunct holds where that is not positive."""
@@ -58,10 +58,11 @@ def read_forms(claim: Claim) -> FormNetwork:
     network = _along(chains[0], space)
     for curve, last in smooth:
         units = [space.opaque(*_RANGES[curve]) for _ in range(last.fan_in)]
-        network.outputs = [
+        outputs = [
             combined(fmpq(0), [(fmpq(1), form) for form in pair])
             for pair in zip(network.outputs, _affine(last, units), strict=True)
         ]
+        network = replace(network, outputs=outputs)
     return network
 
 
@@ -69,15 +70,14 @@ def _along(chain: Chain, space: Space) -> FormNetwork:
     if len(chain.below) > _MOST_LAYERS:
         raise Unsupported("the network has more layers than the checker follows as functions")
     forms = [space.input(i) for i in range(len(space.ends))]
-    network = FormNetwork(space, [])
+    proved: dict[int, Interval] = {}
     for index, layer in enumerate(chain.below):
         forms = _affine(layer, forms)
         bounds = [_bounds(space, form) for form in forms]
         sides = (list(map(from_flint, side)) for side in zip(*bounds, strict=True))
-        network.bounds[index] = Interval.of(*sides)
+        proved[index] = Interval.of(*sides)
         forms = [space.relu(form, ends) for form, ends in zip(forms, bounds, strict=True)]
-    network.outputs = _affine(chain.last, forms)
-    return network
+    return FormNetwork(space, _affine(chain.last, forms), proved)
 
 
 def _bounds(space: Space, form: Form) -> tuple[fmpq, fmpq]:

@@ -23,7 +23,7 @@ such bit is exact, and that of two and more lies between two sums of functions o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise, product
@@ -39,17 +39,18 @@ _MOST_FREE = 6
 _HALF = fmpq(1, 2)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Bit:
-    """z as it was met first, what `h` charges, and the sum of the weights of its parities."""
+    """The sum of the weights of its parities, and pieces of its side: points of z and of h.
 
-    z: Points
+    On a piece both are linear, and z is on one side of 1/2.
+    """
+
     weight: fmpq
-    pieces: list[tuple[Points, Points]] = field(default_factory=list)
-    """Where z is linear and on one side of 1/2: its points there, and those of h."""
+    pieces: list[tuple[Points, Points]]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Lock:
     """`parities` are sets of bits, by input, that are to sum up to the given parity."""
 
@@ -148,7 +149,8 @@ def read_lock(space: Space, form: Form) -> Lock | None:
         groups.setdefault(key, []).append((unit.inside.constant, form.terms[number], number))
     if not groups or any(len(zigzag) != _ARITY - 1 for zigzag in groups.values()):
         return None
-    bits: dict[int, Bit] = {}
+    bits: dict[int, Points] = {}
+    loads: dict[int, fmpq] = {}
     rest, parities, weights = form, [], []
     for shared, zigzag in groups.items():
         curves = space.curves(sums[shared])
@@ -164,51 +166,63 @@ def read_lock(space: Space, form: Form) -> Lock | None:
             return None
         odd, weight = int(factor < 0), abs(factor) * size * _HALF
         for i in curves:
-            bits[i].weight += weight
+            loads[i] = loads.get(i, fmpq(0)) + weight
         parities.append((frozenset(curves), (odd + flipped.count(True)) % 2))
         weights.append(weight)
         share = (-weight if odd else weight) * size**-1
         bits_sum = Form(-bottom, sums[shared].terms)
         units = [(-coefficient, Form(fmpq(0), {n: fmpq(1)})) for _, coefficient, n in zigzag]
         rest = combined(weight * odd, [(fmpq(1), rest), (share, bits_sum), *units])
-    return _charged(space, rest, parities, min(weights), bits)
+    charged = _charged(space, rest, bits, loads)
+    if charged is None:
+        return None
+    return Lock(space, charged.top, min(weights), parities, charged.bits, charged.rest)
 
 
-def _met(bits: dict[int, Bit], i: int, points: Points, least: fmpq, size: fmpq) -> bool | None:
+def _met(bits: dict[int, Points], i: int, points: Points, least: fmpq, size: fmpq) -> bool | None:
     """Whether a bit is met upside down; None if the input had another one before."""
     z = [(x, (v - least) * size**-1) for x, v in points]
-    bit = bits.setdefault(i, Bit(z, fmpq(0)))
-    if bit.z == z:
+    first = bits.setdefault(i, z)
+    if first == z:
         return False
-    return True if bit.z == [(x, 1 - v) for x, v in z] else None
+    return True if first == [(x, 1 - v) for x, v in z] else None
+
+
+@dataclass(frozen=True)
+class Charged:
+    """The top of a form, its bits with what they are charged, and the charges of other inputs."""
+
+    top: fmpq
+    bits: dict[int, Bit]
+    rest: dict[int, Points]
 
 
 def _charged(
-    space: Space,
-    rest: Form,
-    parities: list[tuple[frozenset[int], int]],
-    least_weight: fmpq,
-    bits: dict[int, Bit],
-) -> Lock | None:
-    """The lock, if what is left charges every unsettled bit enough."""
-    top, charges = rest.constant, {}
-    curves = space.curves(rest)
+    space: Space, form: Form, bits: dict[int, Points], loads: dict[int, fmpq]
+) -> Charged | None:
+    """What a form without parities charges, if that is enough for every unsettled bit."""
+    top, charges = form.constant, {}
+    curves = space.curves(form)
     for i in {*curves, *bits}:
         points = curves.get(i, [(end, fmpq(0)) for end in space.ends[i]])
         highest = max(v for _, v in points)
         top += highest
         charges[i] = [(x, highest - v) for x, v in points]
-    for i, bit in bits.items():
+    found = {}
+    for i, z in bits.items():
         h = charges.pop(i)
-        places = sorted({x for x, _ in (*h, *bit.z, *_crossings(bit.z))})
-        both = [(x, _at(bit.z, x), _at(h, x)) for x in places]
-        for (a, z, charge), (b, other, following) in pairwise(both):
-            if z == other == _HALF:
-                return None
-            bit.pieces.append(([(a, z), (b, other)], [(a, charge), (b, following)]))
-        if any(charge < bit.weight * min(z, 1 - z) for _, z, charge in both):
+        places = sorted({x for x, _ in (*h, *z, *_crossings(z))})
+        both = [(x, _at(z, x), _at(h, x)) for x in places]
+        if any(charge < loads[i] * min(value, 1 - value) for _, value, charge in both):
             return None
-    return Lock(space, top, least_weight, parities, bits, charges)
+        if any(value == other == _HALF for (_, value, _), (_, other, _) in pairwise(both)):
+            return None
+        pieces = [
+            ([(a, value), (b, other)], [(a, charge), (b, following)])
+            for (a, value, charge), (b, other, following) in pairwise(both)
+        ]
+        found[i] = Bit(loads[i], pieces)
+    return Charged(top, found, charges)
 
 
 def _crossings(z: Points) -> Iterator[tuple[fmpq, fmpq]]:
