@@ -59,6 +59,10 @@ SWEEPS: Mapping[str, tuple[Sweep, ...]] = {
         Sweep("gamma", (20.0, 5.0, 2.0, 1.0, 0.1, 0.001)),
         Sweep("backbone", (0, 1, 2, 3, 4), {"activation": "tanh"}),
     ),
+    "planted": (
+        Sweep("width", (0.3, 0.2, 0.1, 0.05, 0.02)),
+        Sweep("parities", (6, 8, 11, 16, 24), {"kind": "xor_lock", "inputs": 24}),
+    ),
     "softmax_attention": (Sweep("margin_slack", (20.0, 10.0, 5.0, 2.0, 1.05, 1.00001)),),
     "linear_attention": (Sweep("margin_factor", (20.0, 10.0, 5.0, 3.0, 1.5, 1.1, 1.001)),),
     "polynomial": (

@@ -49,6 +49,14 @@ def test_numbers_that_grow_without_end() -> None:
         assert claim.verdict().status == "unsupported"
 
 
+def test_more_layers_than_are_followed_as_functions() -> None:
+    deep = [([[1.0]], [-0.5])] * 100
+    asked = question([(0, 1)], outputs=1, condition=ABOVE)
+    verdict = claimed(network(deep), asked, kind="planted").verdict()
+    assert verdict.status == "unsupported"
+    assert "layers" in verdict.reason
+
+
 def test_heads_beyond_number() -> None:
     """Each is small; a network of them would have the checker multiply for minutes."""
     nodes, name = [], "x"

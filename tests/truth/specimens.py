@@ -107,6 +107,19 @@ SETTINGS: Mapping[str, tuple[str, Mapping[str, object], int]] = {
         2,
     ),
     "meap-unstable": ("meap", {"inputs": 10, "pairs": 8, "instability": 20.0}, 3),
+    "planted-soft": ("planted", {"inputs": 20, "placement": "face", "classes": 10}, 0),
+    "planted-rotated": ("planted", {"kind": "rotated_box", "background": "cnn", "inputs": 9}, 1),
+    "planted-simplex": ("planted", {"kind": "simplex", "polarity": "lower", "height": 2.0}, 2),
+    "planted-tent": (
+        "planted",
+        {"kind": "tent", "folds": 3, "inputs": 4, "placement": "corner"},
+        3,
+    ),
+    "planted-lock": (
+        "planted",
+        {"kind": "xor_lock", "inputs": 16, "parities": 13, "polarity": "lower", "dilution": 4},
+        4,
+    ),
     "polynomial-square": ("polynomial", {"inputs": 20, "hidden": 30, "degree": 2}, 0),
     "polynomial-cube": (
         "polynomial",

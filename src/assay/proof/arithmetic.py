@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt, lcm
 
-from flint import fmpz_mat
+from flint import fmpq, fmpz_mat
 
 
 class Rejected(Exception):
@@ -74,6 +74,15 @@ def is_float32(value: Fraction) -> bool:
     magnitude = abs(value.numerator)
     odd_bits = magnitude.bit_length() - ((magnitude & -magnitude).bit_length() - 1)
     return magnitude == 0 or (odd_bits <= 24 and magnitude.bit_length() - power <= 128)
+
+
+def to_flint(value: Fraction) -> fmpq:
+    """The same number for flint, which is several times faster where there are many."""
+    return fmpq(value.numerator, value.denominator)
+
+
+def from_flint(value: fmpq) -> Fraction:
+    return Fraction(int(value.p), int(value.q))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from assay.proof.guard import check_float32
 from assay.proof.interval import Interval
 from assay.proof.reader import Graph
 from assay.proof.rules import RULES, WITH_ARRAYS
+from assay.proof.violating_share import violating_share
 from assay.proof.vnnlib import Question
 
 _SCHEMA = 1
@@ -37,9 +38,10 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "vnnlib_sha256": str,
     "certificate": dict,
     "witness": list,
+    "violation_probability": dict,
     "facts": dict,
 }
-_OPTIONAL = ("witness", "facts")
+_OPTIONAL = ("witness", "violation_probability", "facts")
 _MOST_BYTES = 1 << 25
 
 
@@ -163,6 +165,8 @@ def _check_robust(truth: dict[str, Any], claim: Claim) -> Fraction:
     kind = truth["certificate"]["kind"]
     if "witness" in truth or (claim.arrays is not None and kind not in WITH_ARRAYS):
         raise Rejected("the truth carries a witness or arrays that its certificate has no use for")
+    if "violation_probability" in truth:
+        raise Rejected("the truth of a robust network states a probability of violation")
     claimed = rational(truth["margin"], "the margin")
     proof = _rule(kind)(claim)
     if claimed <= 0 or proof.margin < claimed:
@@ -189,7 +193,23 @@ def _check_violated(truth: dict[str, Any], claim: Claim) -> Fraction:
         raise Rejected(f"the margin {_short(claimed)} is claimed, the witness has {_short(found)}")
     if truth["guard"] == "float32":
         check_float32(claim.network, question, Interval(vector, vector), Proof(found))
+    if "violation_probability" in truth:
+        _check_probability(truth["violation_probability"], claim)
     return claimed
+
+
+def _check_probability(stated: dict[str, Any], claim: Claim) -> None:
+    """An exact probability must be the share of the box that violates, an enclosure hold it."""
+    if set(stated) not in ({"exact"}, {"lower", "upper"}):
+        raise Rejected("the probability is not stated as 'exact', or as 'lower' and 'upper'")
+    if not all(isinstance(text, str) for text in stated.values()):
+        raise Rejected("the probability is not stated as text")
+    ends = {key: rational(text, "the probability") for key, text in stated.items()}
+    low, high = violating_share(claim)
+    if "exact" in ends and not low == high == ends["exact"]:
+        raise Rejected("the exact probability that is claimed is not the one that is proved")
+    if "lower" in ends and not 0 <= ends["lower"] <= low <= high <= ends["upper"] <= 1:
+        raise Rejected("the claimed bounds of the probability do not hold the ones that are proved")
 
 
 def _margin_at(claim: Claim, point: Vector) -> Fraction:

@@ -7,7 +7,7 @@ are made in one way.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -89,8 +89,13 @@ def robust_instance(
     return stated_instance(design, "robust", stated, guarded, certificate, arrays=arrays)
 
 
-def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
-    """The violated side: the witness is evaluated exactly and must violate strictly."""
+def violated_instance(
+    design: Design, witness: Sequence[Fraction], probability: dict[str, str] | None = None
+) -> Instance:
+    """The violated side: the witness is evaluated exactly and must violate strictly.
+
+    `probability` is the share of the box that violates, where the family proves it.
+    """
     if not design.box.contains(witness):
         raise CannotCertify(f"{design.family}: the witness lies outside the box")
     margin = design.violation.margin(_outputs(design, witness))
@@ -100,8 +105,21 @@ def violated_instance(design: Design, witness: Sequence[Fraction]) -> Instance:
         )
     stated = short_above(margin)
     guarded = survives(design, Box(tuple(witness), tuple(witness)), stated)
+    return stated_violation(design, stated, guarded, witness, probability)
+
+
+def stated_violation(
+    design: Design,
+    margin: Fraction,
+    guarded: bool,
+    witness: Sequence[Fraction],
+    probability: dict[str, str] | None = None,
+) -> Instance:
+    """A violated truth; everything is proved by the caller."""
     text = tuple(vnnlib.decimal(value) for value in witness)
-    return stated_instance(design, "violated", stated, guarded, {"kind": "witness"}, witness=text)
+    certificate = {"kind": "witness"}
+    made = stated_instance(design, "violated", margin, guarded, certificate, witness=text)
+    return replace(made, truth=replace(made.truth, violation_probability=probability))
 
 
 def survives(

@@ -1,0 +1,150 @@
+"""From a graph to the forms of its outputs.
+
+The graph is a chain of affine maps and ReLUs, or the sum of such a chain and of a smooth branch:
+affine maps with Sigmoid or Tanh between them. Of a smooth unit only its range is used, [0, 1] or
+[-1, 1], which holds whatever enters it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+
+from flint import fmpq
+
+from assay.proof.arithmetic import Rejected, Unsupported, from_flint, to_flint
+from assay.proof.chain import Affine, Chain, Layer, follow
+from assay.proof.claim import Claim
+from assay.proof.forms import Form, Space, combined
+from assay.proof.interval import Interval
+from assay.proof.parity_lock import read_lock
+from assay.proof.reader import Graph, Node
+
+_RANGES = {"Sigmoid": (0, 1), "Tanh": (-1, 1)}
+_MOST_WORK = 1 << 22
+_MOST_LAYERS = 64
+
+
+@dataclass(frozen=True)
+class FormNetwork:
+    """Outputs as forms over the box; `bounds` are those of the chain's hidden layers."""
+
+    space: Space
+    outputs: list[Form]
+    bounds: dict[int, Interval]
+
+    def excesses(self, claim: Claim) -> list[Form]:
+        """For each disjunct, its excess; the disjunct holds where that is not positive."""
+        found = []
+        for disjunct in claim.question.disjuncts:
+            if len(disjunct) != 1:
+                raise Unsupported("a disjunct has several inequalities")
+            parts = [(to_flint(factor), self.outputs[i]) for i, factor in disjunct[0].coefficients]
+            found.append(combined(to_flint(-disjunct[0].bound), parts))
+        return found
+
+
+def read_forms(claim: Claim) -> FormNetwork:
+    space, graph = Space(claim.question.lower, claim.question.upper), claim.graph
+    if not any(node.operator in _RANGES for node in graph.nodes):
+        return _along(claim.chain, space)
+    branches = [_read_branch(graph, nodes) for nodes in _summands(graph)]
+    chains = [branch for branch in branches if isinstance(branch, Chain)]
+    smooth = [branch for branch in branches if isinstance(branch, tuple)]
+    if len(chains) != 1:
+        raise Unsupported("the network is not the sum of a ReLU branch and a smooth one")
+    network = _along(chains[0], space)
+    for curve, last in smooth:
+        units = [space.opaque(*_RANGES[curve]) for _ in range(last.fan_in)]
+        outputs = [
+            combined(fmpq(0), [(fmpq(1), form) for form in pair])
+            for pair in zip(network.outputs, _affine(last, units), strict=True)
+        ]
+        network = replace(network, outputs=outputs)
+    return network
+
+
+def _along(chain: Chain, space: Space) -> FormNetwork:
+    if len(chain.below) > _MOST_LAYERS:
+        raise Unsupported("the network has more layers than the checker follows as functions")
+    forms = [space.input(i) for i in range(len(space.ends))]
+    proved: dict[int, Interval] = {}
+    for index, layer in enumerate(chain.below):
+        forms = _affine(layer, forms)
+        bounds = [_bounds(space, form) for form in forms]
+        sides = (list(map(from_flint, side)) for side in zip(*bounds, strict=True))
+        proved[index] = Interval.of(*sides)
+        forms = [space.relu(form, ends) for form, ends in zip(forms, bounds, strict=True)]
+    return FormNetwork(space, _affine(chain.last, forms), proved)
+
+
+def _bounds(space: Space, form: Form) -> tuple[fmpq, fmpq]:
+    low, high = space.range(form)
+    lock = read_lock(space, form) if low < 0 < high else None
+    return (low, high) if lock is None else (low, min(high, max(low, lock.highest)))
+
+
+def _affine(layer: Layer, forms: list[Form]) -> list[Form]:
+    work, made = 0, []
+    for row, bias in zip(_rows(layer), layer.bias, strict=True):
+        used = [(fmpq(w, layer.denominator), forms[i]) for i, w in row if w]
+        work += sum(len(form.terms) for _, form in used)
+        if work > _MOST_WORK:
+            raise Unsupported("a layer is larger than the checker follows as functions")
+        made.append(combined(fmpq(bias, layer.denominator), used))
+    return made
+
+
+def _rows(layer: Layer) -> Iterator[list[tuple[int, int]]]:
+    """The inputs that each unit reads, with their weights."""
+    if isinstance(layer, Affine):
+        yield from (list(enumerate(row)) for row in layer.rows)
+        return
+    places = prod(layer.geometry.positions)
+    windows = [layer.geometry.windows[place::places] for place in range(places)]
+    for taps in layer.weight.tolist():
+        for window in windows:
+            yield [(i, int(w)) for i, w in zip(window, taps, strict=True) if i >= 0]
+
+
+def _summands(graph: Graph) -> list[list[Node]]:
+    """The nodes of both branches of a network that ends in their sum."""
+    makers = {node.output: node for node in graph.nodes}
+    last = makers.get(graph.output)
+    if last is None or last.operator != "Add" or len(last.inputs) != 2 or last.attributes:
+        raise Unsupported("the network does not end in the sum of two branches")
+    constants = {*graph.constants, *graph.integers}
+    branches = []
+    for name in last.inputs:
+        nodes: list[Node] = []
+        while name != graph.input:
+            if name not in makers:
+                raise Unsupported("a branch of the network does not begin at its input")
+            nodes.insert(0, makers[name])
+            data = [i for i in nodes[0].inputs if i not in constants]
+            if len(data) != 1:
+                raise Unsupported(f"{nodes[0].place()} does not continue a branch")
+            (name,) = data
+        branches.append(nodes)
+    if sum(map(len, branches)) + 1 != len(graph.nodes):
+        raise Unsupported("the network has nodes outside of its two branches, or shared by them")
+    return branches
+
+
+def _read_branch(graph: Graph, nodes: list[Node]) -> Chain | tuple[str, Affine]:
+    """A chain of ReLUs, or the last curve of a smooth branch and the map that reads it."""
+    curves = [i for i, node in enumerate(nodes) if node.operator in _RANGES]
+    name, shape = graph.input, graph.input_shape
+    for start, end in pairwise([-1, *curves, len(nodes)]):
+        chain, name, shape = follow(graph, tuple(nodes[start + 1 : end]), name, shape)
+        if curves and chain.below:
+            raise Unsupported("a smooth branch holds a ReLU")
+        if end < len(nodes):
+            if nodes[end].inputs != (name,) or nodes[end].attributes or nodes[end].lists:
+                raise Unsupported(f"{nodes[end].place()} is not a plain curve")
+            name = nodes[end].output
+    if shape != graph.output_shape:
+        raise Rejected(f"a branch makes shape {shape} and the network {graph.output_shape}")
+    return (nodes[curves[-1]].operator, chain.last) if curves else chain

@@ -1,0 +1,71 @@
+"""The share of the box that violates, exactly or enclosed, recognised from the bytes alone.
+
+All excesses but one must be positive on the whole box. The one that is left is C - v relu(F) with
+C, v > 0, so that it violates exactly where F >= C / v, or it is -F, which violates where F >= 0.
+F is a constant plus functions of single inputs (their values are spread independently), a constant
+minus hinges of several inputs (a rotated box or a simplex), or a lock of parities.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import fmpq
+
+from assay.proof import dense_share
+from assay.proof.arithmetic import Unsupported
+from assay.proof.claim import Claim
+from assay.proof.form_network import read_forms
+from assay.proof.forms import Form, Space, scaled
+from assay.proof.parity_lock import read_lock
+from assay.proof.spread import product, spread
+
+_MOST_INPUTS = 256
+
+
+def violating_share(claim: Claim) -> tuple[Fraction, Fraction]:
+    """Bounds of the share of the box in which some disjunct holds; equal where it is exact."""
+    ends = list(zip(claim.question.lower, claim.question.upper, strict=True))
+    if len(ends) > _MOST_INPUTS or any(low == high for low, high in ends):
+        raise Unsupported("the box has no volume, or more inputs than the checker measures")
+    network = read_forms(claim)
+    space = network.space
+    open_ones = [e for e in network.excesses(claim) if space.least(e) <= 0]
+    if len(open_ones) != 1:
+        raise Unsupported("not exactly one disjunct is open, so shares could overlap")
+    inside, bound = _bump(space, open_ones[0])
+    units = space.units(inside)
+    if not units:
+        share = _separable_share(space, inside, bound)
+    elif len(units) == len(inside.terms):
+        share = dense_share.share_above(space, inside, bound)
+    else:
+        lock = read_lock(space, inside)
+        if lock is None:
+            raise Unsupported("the violating set is none that the checker measures")
+        return lock.share_above(bound)
+    return share, share
+
+
+def _bump(space: Space, excess: Form) -> tuple[Form, fmpq]:
+    """F and what it must reach to violate; a bump that is never cut off is followed as it is."""
+    if len(excess.terms) == 1 and excess.constant > 0:
+        for number, unit in space.units(excess).items():
+            if unit.inside is not None and excess.terms[number] < 0:
+                return unit.inside, -excess.constant * excess.terms[number] ** -1
+    return scaled(fmpq(-1), excess), fmpq(0)
+
+
+def _separable_share(space: Space, form: Form, bound: fmpq) -> Fraction:
+    curves = space.curves(form)
+    tops = {i: max(value for _, value in points) for i, points in curves.items()}
+    level = form.constant + sum(tops.values(), fmpq(0)) - bound
+    spreads = (
+        spread(
+            [[(x, tops[i] - value) for x, value in points]],
+            space.side(i),
+            level,
+        )
+        for i, points in curves.items()
+    )
+    return product(spreads, level).below()

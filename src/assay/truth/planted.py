@@ -1,0 +1,233 @@
+"""Planted counterexamples: a bump over a small set of known volume, on an ordinary background.
+
+Theorem. Label y and target t read the background with the same weights, so f_y - f_t is a constant
+C > 0 minus v relu(F), where the plant's units compute F from the input alone. The network is
+violated exactly where F >= C / v, provided that every other class stays below y, which intervals
+prove. F is made so that this set has a volume that is known:
+
+- `soft_box`: F is its top minus hinges outside of an interval for every input. The set is a box
+  with a rim on which charges add; its volume is a polynomial of the level.
+- `rotated_box` and `simplex`: hinges of dense orthogonal rows; volumes up to a determinant.
+- `tent`: a soft box behind folds that keep volume, so 2^(folds * inputs) islands of the same share.
+- `xor_lock`: steep ramps turn inputs into bits, and F is near its top only where the bits solve a
+  planted system of parities. The ramps' share is enclosed.
+
+The twin lowers the bump below C. Of the lock it turns one parity over that follows from the
+others: by elimination over GF(2) no bits solve the system, and half-way bits are charged for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import comb
+from typing import Literal
+
+from numpy.random import Generator
+from pydantic import Field, model_validator
+
+from assay.errors import CannotCertify
+from assay.proof.arithmetic import Rejected, Unsupported, Vector
+from assay.proof.ball_network import highest_margin
+from assay.proof.form_network import read_forms
+from assay.proof.rules.planted import least_excesses
+from assay.proof.violating_share import violating_share
+from assay.question.property import Violation
+from assay.question.region import Box
+from assay.truth.assemble import (
+    Design,
+    robust_instance,
+    stated_instance,
+    stated_violation,
+    violated_instance,
+)
+from assay.truth.cnn_design import squared_norms
+from assay.truth.constructor import Constructor, Knobs
+from assay.truth.dyadic import (
+    as_written,
+    float32_at_most,
+    leading_exponent,
+    nearest,
+    radius,
+    short_above,
+    short_below,
+)
+from assay.truth.instance import Instance
+from assay.truth.planting import network
+from assay.truth.planting.concave import rotated_box, simplex, soft_box
+from assay.truth.planting.lock import xor_lock
+from assay.truth.planting.network import Classes, Grove, Soil, claim, planted_grove
+from assay.truth.planting.placement import Placement, Site
+from assay.truth.planting.plant import Layers, Plant
+from assay.truth.planting.tent import tent
+from assay.truth.randomness import centre, generator
+
+FAMILY = "planted"
+Kind = Literal["soft_box", "rotated_box", "simplex", "tent", "xor_lock"]
+_MOST_INPUTS = 128
+_FEWEST_BITS = 5
+_WIDEST = 0.3
+_HEIGHT_BITS = 6
+_CONSTANT_BITS = 10
+
+
+class PlantedKnobs(Knobs):
+    kind: Kind = Field("soft_box", description="shape of the violating set")
+    background: network.Kind = Field("mlp", description="network that the plant is hidden in")
+    inputs: int = Field(10, ge=2, le=4096, description="number of inputs, at most 128")
+    classes: int = Field(4, ge=2, le=10, description="number of classes")
+    polarity: network.Polarity = Field(
+        "raise", description="the bump raises a wrong class, or lowers the right one"
+    )
+    placement: Placement = Field("inside", description="where in the box the plant lies")
+    epsilon: float = Field(0.1, ge=1e-3, le=0.5, description="l_inf radius of the box")
+    gamma: float = Field(
+        0.5, ge=1e-3, le=1e3, description="margin between label and target without the bump"
+    )
+    width: float = Field(
+        0.25, ge=0.01, le=1, description="half of the plant's width over epsilon, at most 0.3"
+    )
+    height: float = Field(
+        0.5, ge=0.02, le=8, description="how far the bump exceeds gamma, over gamma"
+    )
+    parities: int = Field(
+        11, ge=6, le=160, description="parities of a lock, one more than its bits"
+    )
+    folds: int = Field(2, ge=1, le=4, description="folds of a tent")
+    neurons: int = Field(8, ge=1, le=64, description="background units of a hidden layer")
+    dilution: int = Field(
+        2, ge=0, le=32, description="pairs of units in a hidden layer whose effects cancel"
+    )
+
+    @model_validator(mode="after")
+    def _can_be_certified(self) -> PlantedKnobs:
+        if self.inputs > _MOST_INPUTS:
+            raise ValueError(
+                f"an exact volume in {self.inputs} dimensions is too long to write; lower inputs "
+                f"to at most {_MOST_INPUTS}"
+            )
+        if self.width > _WIDEST:
+            raise ValueError(
+                f"a plant of width {self.width} contains the centre of the box; lower width to at "
+                f"most {_WIDEST}"
+            )
+        if self.kind == "xor_lock" and self.inputs < _FEWEST_BITS:
+            raise ValueError(
+                f"a lock of parities needs {_FEWEST_BITS} bits; raise inputs to {_FEWEST_BITS}"
+            )
+        if self.kind == "xor_lock" and self.parities > comb(self.inputs, 3):
+            raise ValueError(
+                f"{self.inputs} bits have {comb(self.inputs, 3)} triples; lower parities to that"
+            )
+        return self
+
+
+def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
+    draw = generator(FAMILY, knobs, seed)
+    epsilon = radius(knobs.epsilon)
+    middle = centre(draw, knobs.inputs)
+    box = Box.around(middle, epsilon)
+    label, target = (int(k) for k in draw.permutation(knobs.classes)[:2])
+    classes = Classes(knobs.classes, label, target)
+    site = _site(knobs, middle, epsilon)
+    soil = Soil(knobs.background, knobs.polarity, knobs.neurons, knobs.dilution)
+    grove = planted_grove(draw, soil, _plant(draw, knobs, site), site, classes)
+    bare = Design(
+        FAMILY,
+        knobs.model_dump(mode="json"),
+        seed,
+        (),
+        box,
+        Violation.misclassification(label, knobs.classes),
+        {"epsilon": str(epsilon)},
+    )
+    biases = _biases(draw, grove, bare, classes)
+    violated, robust = (
+        _design(grove, bare, layers, biases)
+        for layers in (grove.plant.violated, grove.plant.robust)
+    )
+    return [_robust(robust), _violated(violated, grove.plant.witness)]
+
+
+def _site(knobs: PlantedKnobs, middle: tuple[Fraction, ...], epsilon: Fraction) -> Site:
+    """The knobs on their grids: short numbers, so that a share of many factors stays readable."""
+    asked = as_written(knobs.gamma)
+    constant = nearest(asked, leading_exponent(asked) - _CONSTANT_BITS)
+    excess = nearest(as_written(knobs.height), -_HEIGHT_BITS)
+    return Site(middle, epsilon, as_written(knobs.width), knobs.placement, constant, excess)
+
+
+def _plant(draw: Generator, knobs: PlantedKnobs, site: Site) -> Plant:
+    if knobs.kind == "tent":
+        return tent(draw, site, knobs.folds)
+    if knobs.kind == "xor_lock":
+        return xor_lock(draw, site, knobs.parities)
+    makers = {"soft_box": soft_box, "rotated_box": rotated_box, "simplex": simplex}
+    return makers[knobs.kind](draw, site)
+
+
+def _biases(draw: Generator, grove: Grove, bare: Design, classes: Classes) -> list[Fraction]:
+    """The label leads the target by C, and every other class by that at least, in both twins."""
+    constant = grove.plant.heights.constant
+    biases = [Fraction(0)] * classes.count
+    biases[classes.target] = Fraction(int(draw.integers(-8, 9)), 16)
+    biases[classes.label] = biases[classes.target] + constant
+    rivals = [k for k in range(classes.count) if k != classes.label]
+    bounds = [
+        least_excesses(claim(grove.onnx(layers, biases), bare.question_bytes()))
+        for layers in (grove.plant.violated, grove.plant.robust)
+    ]
+    for rival, *found in zip(rivals, *bounds, strict=True):
+        if rival != classes.target:
+            biases[rival] = float32_at_most(min(found) - constant)
+    return biases
+
+
+def _design(grove: Grove, bare: Design, plant: Layers, biases: Sequence[Fraction]) -> Design:
+    onnx = grove.onnx(plant, biases)
+    if grove.smooth is not None:
+        return replace(bare, onnx=onnx)
+    bounds = read_forms(claim(onnx, bare.question_bytes())).bounds
+    return replace(
+        bare,
+        layers=grove.layers(plant, biases),
+        tops={index: interval.upper.fractions() for index, interval in bounds.items()},
+        stretches=squared_norms(onnx) if grove.background.front.convolutions else {},
+    )
+
+
+def _robust(design: Design) -> Instance:
+    question = claim(design.network_bytes(), design.question_bytes())
+    margin = min(least_excesses(question))
+    if design.layers:
+        return robust_instance(design, margin)
+    if margin <= 0:
+        raise CannotCertify(f"{FAMILY}: the twin is not robust; try another seed")
+    return stated_instance(design, "robust", short_below(margin), False, {"kind": FAMILY})
+
+
+def _violated(design: Design, witness: tuple[Fraction, ...]) -> Instance:
+    question = claim(design.network_bytes(), design.question_bytes())
+    try:
+        low, high = violating_share(question)
+    except (Rejected, Unsupported) as reason:
+        raise CannotCertify(f"{FAMILY}: {reason}; try another seed") from None
+    probability = {"exact": str(low)}
+    if low < high:
+        probability = {"lower": str(short_below(low)), "upper": str(short_above(high))}
+    if design.layers:
+        return violated_instance(design, witness, probability)
+    margin = highest_margin(question.graph, question.question, Vector.of(witness))
+    if margin >= 0:
+        raise CannotCertify(f"{FAMILY}: the witness does not violate; try another seed")
+    return stated_violation(design, short_above(margin), False, witness, probability)
+
+
+CONSTRUCTOR = Constructor(
+    name=FAMILY,
+    summary="a bump over a small set of known volume, hidden in an ordinary network",
+    theorem="what two outputs share cancels: violated is where a bump exceeds a known constant",
+    knobs=PlantedKnobs,
+    make=make,
+)

@@ -1,0 +1,1 @@
+"""What is planted on a background: bumps over small sets of known volume."""

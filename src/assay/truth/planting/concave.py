@@ -1,0 +1,176 @@
+"""Bumps over convex sets: a soft box, a rotated box and a simplex.
+
+F is its top minus hinges relu(a_j · x + b_j), so F >= C / v where their sum is at most the level:
+the set of points that no hinge charges, and a rim around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+from numpy.random import Generator
+
+from assay.errors import CannotCertify
+from assay.truth.dyadic import leading_exponent, nearest, power
+from assay.truth.planting.placement import GRID, Extent, Site, offsets
+from assay.truth.planting.plant import Heights, Layers, Matrix, Plant, with_bump
+from assay.truth.randomness import Integers
+
+_COARSE = -18
+"""The grid of the biases of dense rows, which are sums of many numbers."""
+_MOST_DRAWN = 100
+
+
+@dataclass(frozen=True)
+class SoftBox:
+    """Half of each side, and the heights; its rim is a quarter of the width asked for at most."""
+
+    widths: tuple[Fraction, ...]
+    heights: Heights
+
+    @property
+    def extents(self) -> list[Extent]:
+        return [Extent(w + self.heights.level, w + self.heights.level) for w in self.widths]
+
+
+def drawn_box(draw: Generator, site: Site) -> SoftBox:
+    """Sides from three quarters to five quarters of what is asked."""
+    asked = site.width * site.epsilon
+    numerators = draw.integers(48, 80, size=len(site.middle), endpoint=True)
+    widths = tuple(max(nearest(asked * int(n) / 64, GRID), power(GRID)) for n in numerators)
+    return SoftBox(widths, Heights.with_level(site.constant, site.excess, asked / 4))
+
+
+def interval_hinges(
+    middles: Sequence[Fraction], widths: Sequence[Fraction]
+) -> tuple[Matrix, Matrix]:
+    """relu(x_i - upper_i) and relu(lower_i - x_i) for every input."""
+    one = np.eye(len(middles))
+    upper = [-float(m + w) for m, w in zip(middles, widths, strict=True)]
+    lower = [float(m - w) for m, w in zip(middles, widths, strict=True)]
+    return np.concatenate([one, -one]), np.array([*upper, *lower])
+
+
+def soft_box(draw: Generator, site: Site) -> Plant:
+    box = drawn_box(draw, site)
+    centre = site.moved(offsets(draw, site, box.extents))
+    below: Layers = (interval_hinges(centre, box.widths),)
+    return with_bump(below, [Fraction(1)] * (2 * len(centre)), box.heights, centre)
+
+
+def rotated_box(draw: Generator, site: Site) -> Plant:
+    """Pairs of opposite dense rows, orthogonal to each other."""
+    rows = _directions(draw, len(site.middle))
+    back = _inverse(rows)
+    reach = max(sum(abs(w) for w in row) + max(abs(w) for w in row) for row in back)
+    half = nearest(site.width * site.epsilon / reach, _COARSE)
+    chosen = _dense_heights(site, half)
+    slack = half + power(_COARSE)
+    extents = []
+    for row in back:
+        most = slack * sum(abs(w) for w in row) + chosen.level * max(abs(w) for w in row)
+        extents.append(Extent(most, most))
+    centre = site.moved(offsets(draw, site, extents))
+    at_centre = _images(rows, centre)
+    upper = [-float(nearest(t, _COARSE) + half) for t in at_centre]
+    lower = [float(nearest(t, _COARSE) - half) for t in at_centre]
+    matrix = np.array([[float(w) for w in row] for row in rows])
+    below: Layers = ((np.concatenate([matrix, -matrix]), np.array([*upper, *lower])),)
+    return with_bump(below, [Fraction(1)] * (2 * len(site.middle)), chosen, centre)
+
+
+def simplex(draw: Generator, site: Site) -> Plant:
+    """Dense rows, orthogonal to each other, and minus their sum: all hinges close a simplex."""
+    rows, closing = _closed_directions(draw, len(site.middle))
+    back, count = _inverse(rows), len(site.middle) + 1
+    sizes = [_simplex_extent(row, Fraction(1), count, Fraction(1)) for row in back]
+    reach = max(max(extent.down, extent.up) for extent in sizes)
+    half = nearest(site.width * site.epsilon / reach, _COARSE)
+    chosen = _dense_heights(site, half)
+    slack = half + power(_COARSE)
+    extents = [_simplex_extent(row, slack, count, chosen.level) for row in back]
+    centre = site.moved(offsets(draw, site, extents))
+    all_rows = [*rows, closing]
+    biases = [-float(nearest(t, _COARSE) + half) for t in _images(all_rows, centre)]
+    matrix = np.array([[float(w) for w in row] for row in all_rows])
+    return with_bump(((matrix, np.array(biases)),), [Fraction(1)] * count, chosen, centre)
+
+
+def _simplex_extent(row: Sequence[Fraction], half: Fraction, count: int, level: Fraction) -> Extent:
+    """How far x_i gets where the values z_j = a_j · (x - c) - half are charged `level` at most."""
+    base, reach = half * sum(row), count * half + level
+    least, most = min(*row, Fraction(0)), max(*row, Fraction(0))
+    return Extent(reach * most - level * least - base, base + level * most - reach * least)
+
+
+def _dense_heights(site: Site, half: Fraction) -> Heights:
+    if half < 4 * power(_COARSE):
+        raise CannotCertify("planted: the plant is thinner than its grid; raise width or epsilon")
+    return Heights.with_level(site.constant, site.excess, half)
+
+
+def _images(rows: Sequence[Sequence[Fraction]], point: Sequence[Fraction]) -> list[Fraction]:
+    return [sum((w * x for w, x in zip(row, point, strict=True)), Fraction(0)) for row in rows]
+
+
+def _inverse(rows: Sequence[Sequence[Fraction]]) -> list[tuple[Fraction, ...]]:
+    """Of rows that are orthogonal to each other, by rows."""
+    norms = [sum((w * w for w in row), Fraction(0)) for row in rows]
+    return [
+        tuple(w / norm for w, norm in zip(column, norms, strict=True))
+        for column in zip(*rows, strict=True)
+    ]
+
+
+def _directions(draw: Generator, count: int) -> list[tuple[Fraction, ...]]:
+    """Orthogonal rows of length about 1 that all read several inputs: short dyadic numbers.
+
+    Hadamard blocks, mirrored at a random plane: d I - 2 s s^T with signs s is d times a reflection.
+    """
+    for _ in range(_MOST_DRAWN):
+        signs = draw.integers(0, 2, size=(2, count)) * 2 - 1
+        blocks = _hadamard_blocks(count)[:, draw.permutation(count)] * signs[0]
+        mirrored = count * blocks - 2 * np.outer(blocks @ signs[1], signs[1])
+        if ((mirrored != 0).sum(axis=1) >= 2).all():
+            rows = mirrored[draw.permutation(count)]
+            return [_about_one([int(w) for w in row]) for row in rows]
+    raise CannotCertify("planted: no dense directions were found; try another seed")
+
+
+def _closed_directions(
+    draw: Generator, count: int
+) -> tuple[list[tuple[Fraction, ...]], tuple[Fraction, ...]]:
+    """Such rows, some twice as long, and minus their sum, which reads several inputs, too."""
+    for _ in range(_MOST_DRAWN):
+        factors = draw.integers(1, 3, count)
+        drawn = zip(_directions(draw, count), factors, strict=True)
+        rows = [tuple(w * int(factor) for w in row) for row, factor in drawn]
+        closing = tuple(-sum(column, Fraction(0)) for column in zip(*rows, strict=True))
+        if sum(w != 0 for w in closing) >= 2:
+            return rows, closing
+    raise CannotCertify("planted: no dense directions were found; try another seed")
+
+
+def _about_one(row: Sequence[int]) -> tuple[Fraction, ...]:
+    length = isqrt(sum(w * w for w in row))
+    scale = power(-leading_exponent(Fraction(length)))
+    return tuple(w * scale for w in row)
+
+
+def _hadamard_blocks(count: int) -> Integers:
+    """Block diagonal: one Hadamard matrix for every binary digit of `count`."""
+    matrix = np.zeros((count, count), np.int64)
+    start = 0
+    for digit in reversed(range(count.bit_length())):
+        if count >> digit & 1:
+            block = np.ones((1, 1), np.int64)
+            for _ in range(digit):
+                block = np.block([[block, block], [block, -block]])
+            end = start + len(block)
+            matrix[start:end, start:end] = block
+            start = end
+    return matrix

@@ -1,0 +1,102 @@
+"""A plant: a few ReLU layers over the inputs that end in one unit, the bump.
+
+The bump, relu(F), is read with a weight v (a power of two) against a constant C between label and
+target, so the violating set is F >= C / v. The twin's last bias keeps F below that, or its parities
+cannot be solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.truth.dyadic import leading_exponent, power
+
+Matrix = NDArray[np.float64]
+Layers = tuple[tuple[Matrix, Matrix], ...]
+"""Weights (units, inputs) and biases of hidden layers: short dyadic numbers, exact in float64."""
+
+
+@dataclass(frozen=True)
+class Heights:
+    """C, v and how far the bump exceeds C at its top: v relu(F) = (1 + excess) C there."""
+
+    constant: Fraction
+    weight: Fraction
+    excess: Fraction
+
+    @property
+    def bound(self) -> Fraction:
+        """C / v, above which F violates."""
+        return self.constant / self.weight
+
+    @property
+    def top(self) -> Fraction:
+        return (1 + self.excess) * self.bound
+
+    @property
+    def lowered_top(self) -> Fraction:
+        """The twin's: as far below C, but not below half of it."""
+        return (1 - min(self.excess, Fraction(1, 2))) * self.bound
+
+    @property
+    def level(self) -> Fraction:
+        """How far F may fall below its top and still violate."""
+        return self.excess * self.bound
+
+    @classmethod
+    def with_level(cls, constant: Fraction, excess: Fraction, most: Fraction) -> Heights:
+        """The smallest weight with a level of at most `most`."""
+        return cls(constant, _power_at_least(excess * constant / most), excess)
+
+    @classmethod
+    def with_top(cls, constant: Fraction, excess: Fraction, most: Fraction) -> Heights:
+        """The smallest weight with a top of at most `most`."""
+        return cls(constant, _power_at_least((1 + excess) * constant / most), excess)
+
+
+@dataclass(frozen=True)
+class Plant:
+    violated: Layers
+    robust: Layers
+    heights: Heights
+    witness: tuple[Fraction, ...]
+
+
+def with_bump(
+    below: Layers, row: Sequence[Fraction], heights: Heights, witness: tuple[Fraction, ...]
+) -> Plant:
+    """The bump relu(top - row · units), and the twin's lower one."""
+    weights = np.array([[-float(w) for w in row]])
+    tops = (np.array([float(top)]) for top in (heights.top, heights.lowered_top))
+    violated, robust = ((*below, (weights, top)) for top in tops)
+    return Plant(violated, robust, heights, witness)
+
+
+def rescaled(plant: Plant, scales: Sequence[Matrix]) -> Plant:
+    """The same functions with every hidden unit times a power of two."""
+    last = Fraction(float(scales[-1][0]))
+    return replace(
+        plant,
+        violated=_rescaled(plant.violated, scales),
+        robust=_rescaled(plant.robust, scales),
+        heights=replace(plant.heights, weight=plant.heights.weight / last),
+    )
+
+
+def _rescaled(layers: Layers, scales: Sequence[Matrix]) -> Layers:
+    found: list[tuple[Matrix, Matrix]] = []
+    before = np.ones(layers[0][0].shape[1])
+    for (weight, bias), scale in zip(layers, scales, strict=True):
+        found.append((weight * scale[:, None] / before, bias * scale))
+        before = scale
+    return tuple(found)
+
+
+def _power_at_least(value: Fraction) -> Fraction:
+    exponent = leading_exponent(value)
+    return power(exponent) if power(exponent) == value else power(exponent + 1)

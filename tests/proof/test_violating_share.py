@@ -1,0 +1,224 @@
+"""The share of a box that violates: exact against areas in the plane; locks against trickery."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mutation_oracle import asked
+from plane_oracle import analysed
+from small_claims import Claimed, claimed
+
+from assay.proof import reader, vnnlib
+from assay.proof.arithmetic import Rejected, Unsupported
+from assay.proof.claim import Claim
+from assay.proof.rules import planted
+from assay.proof.violating_share import violating_share
+from assay.question import vnnlib as question_vnnlib
+from assay.question.exact import evaluate
+from assay.question.graph import GraphBuilder, chain
+from assay.question.network import load
+from assay.question.property import Violation
+from assay.question.region import Box
+
+Rows = Sequence[Sequence[float]]
+eighths = st.integers(-16, 16).map(lambda n: n / 8)
+positive = st.integers(1, 16).map(lambda n: n / 8)
+
+
+def bump(rows: Rows, biases: Sequence[float], charges: Sequence[float], top: float) -> Claimed:
+    """f_0 - f_1 = 1 - 2 relu(top - charges · relu(rows x + biases)) on the box [-1, 1]^2."""
+    hidden = np.array(rows, np.float32), np.array(biases, np.float32)
+    unit = -np.array([charges], np.float32), np.array([top], np.float32)
+    last = np.array([[0], [2]], np.float32), np.array([1, 0], np.float32)
+    side = (Fraction(1),) * len(rows[0])
+    box = Box(tuple(-v for v in side), side)
+    text = question_vnnlib.write(box, Violation.misclassification(0, 2))
+    return claimed(chain([hidden, unit, last]), text)
+
+
+def share(claim: Claimed) -> tuple[Fraction, Fraction]:
+    return violating_share(Claim(vnnlib.read(claim.vnnlib), reader.read(claim.onnx), None))
+
+
+def agrees_with_the_area(claim: Claimed) -> None:
+    question = asked(claim)
+    assert question is not None
+    least, violating = analysed(question)
+    try:
+        assert share(claim) == (violating, violating)
+    except Unsupported:
+        assert least > 0 or violating == 1
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([(1, 0), (-1, 0), (0, 1), (0, -1)]), eighths, eighths),
+        min_size=1,
+        max_size=6,
+    ),
+    st.integers(-8, 40),
+)
+def test_any_functions_of_single_inputs(
+    hinges: list[tuple[tuple[int, int], float, float]], top: int
+) -> None:
+    """Cut by faces or not, rising or falling, with flat parts at any height."""
+    rows, biases, charges = zip(*hinges, strict=True)
+    agrees_with_the_area(bump(rows, biases, charges, top / 16))
+
+
+def dense(claim: Claimed) -> bool:
+    """Whether the checker measures it; then the share must be the area."""
+    question = asked(claim)
+    assert question is not None
+    try:
+        found = share(claim)
+    except Unsupported:
+        return False
+    assert found == (analysed(question)[1],) * 2
+    return True
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.tuples(eighths, eighths, eighths, eighths).filter(lambda m: m[0] * m[3] != m[1] * m[2]),
+    st.tuples(eighths, eighths),
+    st.lists(positive, min_size=4, max_size=4),
+    st.integers(1, 8),
+)
+def test_rotated_boxes(
+    matrix: tuple[float, ...], middle: tuple[float, float], charges: list[float], level: int
+) -> None:
+    rows = [matrix[:2], matrix[2:]]
+    offsets = [-(row[0] * middle[0] + row[1] * middle[1]) / 4 for row in rows]
+    opposite = [[-w for w in row] for row in rows]
+    biases = [*(o - 0.125 for o in offsets), *(-o - 0.25 for o in offsets)]
+    dense(bump([*rows, *opposite], biases, charges, 0.5 + level / 64))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.tuples(eighths, eighths, eighths, eighths).filter(lambda m: m[0] * m[3] != m[1] * m[2]),
+    st.lists(st.integers(-2, 6).map(lambda n: -n / 16), min_size=3, max_size=3),
+    st.lists(st.sampled_from([0.5, 1, 2]), min_size=3, max_size=3),
+    st.integers(1, 8),
+    st.booleans(),
+)
+def test_simplices(
+    matrix: tuple[float, ...], biases: list[float], scales: list[float], level: int, closed: bool
+) -> None:
+    last = [-matrix[0] - matrix[2], -matrix[1] - matrix[3] + (0 if closed else 0.125)]
+    rows = [
+        [w * s for w in row] for row, s in zip((matrix[:2], matrix[2:], last), scales, strict=True)
+    ]
+    offsets = [b * s for b, s in zip(biases, scales, strict=True)]
+    measured = dense(bump(rows, offsets, [1 / s for s in scales], 0.5 + level / 64))
+    assert closed or not measured
+
+
+def test_known_sets_are_measured() -> None:
+    corner = [(1, 1), (-1, 1), (-1, -1), (1, -1)]
+    assert dense(bump(corner, [-0.25] * 4, [1, 2, 1, 2], 0.75))
+    assert dense(bump([(2, 1), (-1, 1), (-1, -2)], [-0.25] * 3, [1, 1, 1], 0.75))
+    assert not dense(bump(corner, [-1.5] * 4, [1, 1, 1, 1], 0.75)), "cut by the faces"
+
+
+# A lock whose parities contradict each other, and that half-way bits satisfy.
+
+TRIANGLE = [((0, 1, 3), 1), ((1, 2, 4), 0), ((0, 2, 5), 0), ((3, 4, 5), 0)]
+
+
+def lock(parities: Sequence[tuple[tuple[int, ...], int]], charge: float) -> Claimed:
+    """Bits of six inputs on [0, 4]: ramps from 1 to 2."""
+    count = 6
+    ramps = np.repeat(np.eye(count), 3, axis=0)
+    starts = -np.tile([1, 1.5, 2], count)
+    rows, biases, weights = [], [], []
+    constant, slopes = 0.75, np.zeros(count)
+    for bits, odd in parities:
+        row = np.zeros(3 * count)
+        for b in bits:
+            row[[3 * b, 3 * b + 2]] = (1, -1)
+        sign = -1 if odd else 1
+        rows += [row, row]
+        biases += [-1, -2]
+        weights += [2 * sign, -2 * sign]
+        slopes[list(bits)] -= sign
+        constant -= odd
+    for b in range(count):
+        row = np.zeros(3 * count)
+        row[3 * b : 3 * b + 3] = (slopes[b] - charge, 2 * charge, -slopes[b] - charge)
+        rows.append(row)
+        biases.append(20)
+        weights.append(1)
+        constant -= 20
+    layers = [
+        (ramps, starts),
+        (np.array(rows), np.array(biases)),
+        (np.array([weights]), np.array([constant])),
+        (np.array([[0.0], [2.0]]), np.array([1.0, 0.0])),
+    ]
+    box = Box((Fraction(0),) * count, (Fraction(4),) * count)
+    text = question_vnnlib.write(box, Violation.misclassification(0, 2))
+    floats = [(w.astype(np.float32), b.astype(np.float32)) for w, b in layers]
+    return claimed(chain(floats), text, kind="planted", margin="1")
+
+
+def test_half_way_bits_satisfy_parities_that_contradict_each_other() -> None:
+    free = lock(TRIANGLE, 0.0)
+    half_way = [Fraction(3, 2)] * 3 + [Fraction(0), Fraction(3), Fraction(3)]
+    outputs = evaluate(load(free.onnx, "lock"), half_way)
+    assert outputs[0] - outputs[1] == Fraction(1) - 2 * Fraction(3, 4) < 0
+    assert free.verdict().status == "rejected"
+
+
+@pytest.mark.parametrize(("charge", "status"), [(1.9375, "rejected"), (2.0, "verified")])
+def test_enough_charge_makes_the_contradiction_a_proof(charge: float, status: str) -> None:
+    claim = lock(TRIANGLE, charge)
+    assert claim.verdict().status == status
+    with pytest.raises((Unsupported, Rejected)):
+        share(claim)
+
+
+def test_a_system_with_a_solution_is_never_robust() -> None:
+    for flips in product((0, 1), repeat=4):
+        parities = [(bits, flip) for (bits, _), flip in zip(TRIANGLE, flips, strict=True)]
+        claim = lock(parities, 2.0)
+        solvable = sum(flips) % 2 == 0
+        assert (claim.verdict().status == "verified") != solvable
+        if not solvable:
+            continue
+        low, high = share(claim)
+        # eight solutions, each with bits of share 1/4 (zero) and 1/2 (one)
+        ones = [
+            sum(bits)
+            for bits in product((0, 1), repeat=6)
+            if all(sum(bits[b] for b in p) % 2 == odd for p, odd in parities)
+        ]
+        assert len(ones) == 8
+        settled = sum((Fraction(1, 2**n * 4 ** (6 - n)) for n in ones), Fraction(0))
+        assert settled < low < high < 3 * settled
+
+
+def test_smooth_units_count_by_their_range_only() -> None:
+    """Label and rival read a smooth unit alike, or lose its whole range times the difference."""
+    box = Box((Fraction(-1), Fraction(-1)), (Fraction(1), Fraction(1)))
+    text = question_vnnlib.write(box, Violation.misclassification(0, 2)).encode()
+    cases = ((3.0, 3.0, 1), (3.0, 2.5, Fraction(1, 2)), (2.5, 3.25, Fraction(1, 4)))
+    for *weights, least in cases:
+        graph = GraphBuilder((1, 2))
+        one = np.array([[1.0, -1.0]], np.float32)
+        bent = graph.tanh(graph.gemm(graph.input, one, np.zeros(1, np.float32)))
+        smooth = graph.gemm(bent, np.array([[w] for w in weights], np.float32), np.zeros(2))
+        plain = graph.gemm(
+            graph.relu(graph.gemm(graph.input, one, np.zeros(1))), [[0.0], [0.0]], [1.0, 0.0]
+        )
+        data = graph.build(graph.add(smooth, plain))
+        proof = planted.prove(Claim(vnnlib.read(text), reader.read(data), None))
+        assert proof.margin == least

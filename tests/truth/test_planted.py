@@ -1,0 +1,270 @@
+"""Planted counterexamples: known volumes, exact witnesses, robust twins, and refusals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from ball_conformance import margin_bounds
+from numpy.typing import NDArray
+from onnx import numpy_helper
+from pydantic import ValidationError
+
+from assay.proof.checker import check
+from assay.question import vnnlib
+from assay.question.exact import evaluate
+from assay.question.network import load
+from assay.question.property import Case
+from assay.question.runtime import FloatRunner
+from assay.question.torch_view import torch_view
+from assay.truth.instance import Instance
+from assay.truth.planted import PlantedKnobs, make
+
+KINDS = ("soft_box", "rotated_box", "simplex", "tent", "xor_lock")
+CONVEX = KINDS[:3]
+PLACEMENTS = ("inside", "face", "corner", "past_middle")
+BACKGROUNDS = ("mlp", "cnn", "sigmoid", "tanh")
+SAMPLES = 100_000
+Floats = NDArray[np.float64]
+
+SAMPLED: dict[str, dict[str, Any]] = {
+    "soft-plane": {"kind": "soft_box", "inputs": 2, "width": 0.3},
+    "soft-corner": {"kind": "soft_box", "inputs": 8, "placement": "corner", "background": "cnn"},
+    "soft-face": {"kind": "soft_box", "inputs": 12, "placement": "face", "polarity": "lower"},
+    "soft-smooth": {"kind": "soft_box", "inputs": 4, "background": "tanh", "height": 2.0},
+    "rotated-plane": {"kind": "rotated_box", "inputs": 2, "width": 0.3, "background": "sigmoid"},
+    "rotated": {"kind": "rotated_box", "inputs": 5, "placement": "past_middle"},
+    "simplex-plane": {"kind": "simplex", "inputs": 2, "width": 0.3, "placement": "corner"},
+    "simplex": {"kind": "simplex", "inputs": 4, "polarity": "lower", "height": 2.0},
+    "tent-once": {"kind": "tent", "inputs": 3, "folds": 1, "placement": "face"},
+    "tent-thrice": {"kind": "tent", "inputs": 2, "folds": 3, "width": 0.1, "background": "cnn"},
+    "tent-middle": {"kind": "tent", "inputs": 4, "width": 0.3, "placement": "past_middle"},
+    "lock": {"kind": "xor_lock", "inputs": 6, "parities": 6},
+    "lock-full": {"kind": "xor_lock", "inputs": 7, "parities": 12, "placement": "past_middle"},
+    "lock-face": {"kind": "xor_lock", "inputs": 8, "parities": 7, "placement": "face"},
+    "lock-smooth": {"kind": "xor_lock", "inputs": 5, "parities": 8, "background": "sigmoid"},
+}
+
+
+@cache
+def made(name: str, seed: int = 0) -> tuple[Instance, Instance]:
+    robust, violated = make(PlantedKnobs(**SAMPLED[name]), seed)
+    return robust, violated
+
+
+def asked(instance: Instance) -> Case:
+    (case,) = vnnlib.read(instance.vnnlib.decode(), instance.name).cases
+    return case
+
+
+def violating(instance: Instance, points: Floats) -> NDArray[np.bool_]:
+    outputs = torch_view(load(instance.onnx, "planted"), torch.float64)(torch.tensor(points))
+    excesses = [
+        sum(float(c) * outputs[:, i] for i, c in inequality.terms) - float(inequality.bound)
+        for (inequality,) in asked(instance).violation.disjuncts
+    ]
+    found: NDArray[np.bool_] = (torch.stack(excesses).amin(dim=0) <= 0).numpy()
+    return found
+
+
+def probability(instance: Instance) -> tuple[Fraction, Fraction]:
+    stated = instance.truth.violation_probability
+    assert stated is not None
+    if "exact" in stated:
+        return (Fraction(stated["exact"]),) * 2
+    return Fraction(stated["lower"]), Fraction(stated["upper"])
+
+
+def enclosing(instance: Instance) -> tuple[Floats, Floats]:
+    """A box around the plant: convex plants lie within 1.6 half-widths of their witness."""
+    box, knobs = asked(instance).box, instance.truth.parameters
+    low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
+    if knobs["kind"] not in CONVEX:
+        return low, high
+    assert instance.truth.witness is not None
+    witness = np.array([float(text) for text in instance.truth.witness])
+    reach = 1.6 * knobs["width"] * knobs["epsilon"]
+    return np.maximum(low, witness - reach), np.minimum(high, witness + reach)
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_sampling_agrees_with_the_claimed_probability(name: str) -> None:
+    _, violated = made(name)
+    box = asked(violated).box
+    low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
+    inner_low, inner_high = enclosing(violated)
+    weight = float(np.prod((inner_high - inner_low) / (high - low)))
+    draw = np.random.default_rng(7)
+    points = inner_low + draw.random((SAMPLES, len(low))) * (inner_high - inner_low)
+    hits = int(violating(violated, points).sum())
+    for end, sign in zip(probability(violated), (1, -1), strict=True):
+        share = float(end) / weight
+        assert 20 < share * SAMPLES < SAMPLES, "too few points would be hit to tell"
+        allowed = 5 * sqrt(SAMPLES * share * (1 - share))
+        assert sign * (share * SAMPLES - hits) <= allowed
+    # nothing violates outside of the enclosing box
+    everywhere = low + draw.random((SAMPLES // 4, len(low))) * (high - low)
+    outside = ((everywhere < inner_low) | (everywhere > inner_high)).any(axis=1)
+    assert not violating(violated, everywhere[outside]).any()
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_samples_and_the_centre_of_twins_are_robust(name: str) -> None:
+    robust, violated = made(name)
+    box = asked(robust).box
+    low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
+    inner_low, inner_high = enclosing(violated)
+    points = inner_low + np.random.default_rng(8).random((SAMPLES, len(low))) * (
+        inner_high - inner_low
+    )
+    assert not violating(robust, points).any()
+    middle = ((low + high) / 2)[None]
+    assert not violating(robust, middle).any()
+    assert not violating(violated, middle).any()
+
+
+@pytest.mark.parametrize("background", BACKGROUNDS)
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_everywhere_is_proved_and_its_witness_violates(
+    kind: str, placement: str, background: str
+) -> None:
+    seed = PLACEMENTS.index(placement)
+    for polarity in ("raise", "lower"):
+        knobs = PlantedKnobs.model_validate(
+            {
+                "kind": kind,
+                "placement": placement,
+                "background": background,
+                "polarity": polarity,
+                "inputs": 6,
+                "parities": 7,
+                "neurons": 3,
+                "dilution": 1,
+                "folds": 1 + seed % 2,
+            }
+        )
+        for instance in make(knobs, seed):
+            truth = instance.truth
+            verdict = check(instance.onnx, instance.vnnlib, truth.to_json().encode(), None)
+            assert verdict.status == "verified", verdict.reason
+            if truth.answer == "robust":
+                assert truth.violation_probability is None
+                continue
+            low, high = probability(instance)
+            assert 0 < low <= high < 1
+            # an enclosure is within .05 %, everything else is exact
+            assert high - low <= low / 2000
+            assert (low == high) == (kind != "xor_lock")
+            assert truth.witness is not None
+            point = [Fraction(text) for text in truth.witness]
+            network = load(instance.onnx, "planted")
+            if background in ("mlp", "cnn"):
+                margin = asked(instance).violation.margin(evaluate(network, point))
+                assert margin == truth.margin < 0
+            else:
+                assert margin_bounds(instance, point)[1] <= truth.margin < 0
+            row = np.array([[float(v) for v in point]], np.float32)
+            assert [Fraction(float(v)) for v in row[0]] == point
+            outputs = FloatRunner(network).run(row)[0]
+            violation = asked(instance).violation
+            assert violation.margin([Fraction(float(v)) for v in outputs]) < 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "background"), [*product(KINDS, ["mlp"]), *product(CONVEX, ["cnn"])]
+)
+def test_ordinary_settings_survive_float32(kind: str, background: str) -> None:
+    for instance in make(PlantedKnobs.model_validate({"kind": kind, "background": background}), 1):
+        assert instance.truth.guard == "float32"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_placements_are_what_they_say(kind: str) -> None:
+    for placement in PLACEMENTS:
+        knobs = PlantedKnobs.model_validate(
+            {"kind": kind, "placement": placement, "inputs": 6, "folds": 1, "width": 0.1}
+        )
+        _, violated = make(knobs, 3)
+        box, witness = asked(violated).box, violated.truth.witness
+        assert witness is not None
+        shares = [
+            2 * float((Fraction(text) - low) / (high - low)) - 1
+            for text, low, high in zip(witness, box.lower, box.upper, strict=True)
+        ]
+        if kind == "tent":
+            # what one fold makes of it
+            shares = [1 - 2 * abs(share) for share in shares]
+        near = [abs(abs(share) - 1) <= 0.16 for share in shares]
+        if placement == "corner":
+            assert all(near)
+        if placement == "face":
+            assert any(near)
+        if placement == "past_middle" and kind != "xor_lock":
+            assert all(abs(share) < 0.25 for share in shares)
+
+
+@pytest.mark.parametrize("kind", CONVEX)
+def test_the_largest_dimension_is_exact(kind: str) -> None:
+    _, violated = make(PlantedKnobs.model_validate({"kind": kind, "inputs": 128}), 0)
+    low, high = probability(violated)
+    assert 0 < low == high < Fraction(1, 10**50)
+    truth = violated.truth.to_json().encode()
+    assert check(violated.onnx, violated.vnnlib, truth, None).status == "verified"
+
+
+def test_long_locks_are_enclosed_closely() -> None:
+    for knobs in ({"inputs": 128, "height": 8.0}, {"inputs": 40, "placement": "corner"}):
+        asked_for = {"kind": "xor_lock", "parities": 140, "epsilon": 0.5, **knobs}
+        low, high = probability(make(PlantedKnobs.model_validate(asked_for), 0)[1])
+        assert 0 < low < high <= low * Fraction(2001, 2000)
+
+
+def test_twins_differ_by_one_bias_or_one_parity() -> None:
+    for kind in KINDS:
+        knobs = PlantedKnobs.model_validate({"kind": kind, "inputs": 6, "parities": 7})
+        tensors = [
+            [numpy_helper.to_array(t) for t in onnx.ModelProto.FromString(i.onnx).graph.initializer]
+            for i in make(knobs, 0)
+        ]
+        changed = sum(int((a != b).sum()) for a, b in zip(*tensors, strict=True))
+        # a parity: two weights of the bump, what three bits hand on with their shift, its bias
+        assert changed == 1 if kind != "xor_lock" else 3 <= changed <= 12
+
+
+def test_dilution_fills_the_plants_rows() -> None:
+    def zeros(dilution: int) -> int:
+        knobs = PlantedKnobs(inputs=6, dilution=dilution, neurons=1)
+        graph = onnx.ModelProto.FromString(make(knobs, 0)[1].onnx).graph
+        bump = [numpy_helper.to_array(t) for t in graph.initializer][2]
+        return int((bump == 0).sum(axis=1).max())
+
+    assert zeros(0) == zeros(4) == 1, "only the background units that stand alone are not read"
+
+
+@pytest.mark.parametrize(
+    ("knobs", "words"),
+    [
+        ({"inputs": 129}, "lower inputs"),
+        ({"inputs": 1}, "greater than or equal to 2"),
+        ({"width": 0.31}, "contains the centre of the box; lower width"),
+        ({"kind": "xor_lock", "inputs": 4}, "raise inputs"),
+        ({"kind": "xor_lock", "inputs": 5, "parities": 11}, "lower parities"),
+        ({"kind": "xor_lock", "inputs": 6, "parities": 21}, "6 bits have 20 triples"),
+        ({"background": "transformer"}, "'mlp', 'cnn', 'sigmoid' or 'tanh'"),
+        ({"kind": "torus"}, "'soft_box'"),
+        ({"placement": "edge"}, "'inside'"),
+        ({"classes": 11}, "less than or equal to 10"),
+        ({"folds": 5}, "less than or equal to 4"),
+    ],
+)
+def test_refusals_name_the_knob(knobs: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        PlantedKnobs.model_validate(knobs)
