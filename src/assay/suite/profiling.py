@@ -6,22 +6,19 @@ is stopped or killed goes on from there. `profile.csv` appears when all rows are
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import assay
 from assay.difficulty.settings import Settings
 from assay.errors import BadInput, WrongLabel
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.journal import writing
+from assay.suite.line_journal import LineJournal, line_journal
 from assay.suite.profile_rows import COLUMNS, PROFILE_FILE, Row, row_of, written
 from assay.suite.workers import Outcome, Watcher, parallel
 
@@ -145,21 +142,18 @@ def _settled(outcome: Outcome[ProfileTask, Row]) -> Row:
 class _Progress:
     """The file of finished rows, held by one command at a time."""
 
-    def __init__(self, folder: Path, handle: int, settings: Settings) -> None:
-        self._folder, self._handle = folder, handle
+    def __init__(self, folder: Path, journal: LineJournal, settings: Settings) -> None:
+        self._folder, self._journal = folder, journal
         self._head = {"assay": assay.__version__, "settings": asdict(settings)}
 
     def known(self, tasks: Sequence[ProfileTask]) -> dict[str, Row]:
         """Rows of an interrupted command with these settings about these bytes."""
-        with writing(self._folder), os.fdopen(os.dup(self._handle), "rb") as stream:
-            stream.seek(0)
-            lines = [_parsed(line) for line in stream]
-        if not lines or lines[0] != self._head:
-            self._start()
+        if self._journal.head != self._head:
+            self._journal.restart(self._head)
             return {}
         rows = {}
         by_name = {task.name: task for task in tasks}
-        for line in lines[1:]:
+        for line in self._journal.lines:
             task = by_name.get(line.get("instance", ""))
             if task is not None and tuple(line.get("hashes", ())) == _hashes(task):
                 point = tuple(line.get("point", ()))
@@ -169,7 +163,7 @@ class _Progress:
     def add(self, task: ProfileTask, row: Row) -> None:
         """A failed row is not kept: whoever mends its files runs the command again."""
         if row.status == "ok":
-            self._append(
+            self._journal.append(
                 {
                     "instance": row.instance,
                     "hashes": _hashes(task),
@@ -191,38 +185,12 @@ class _Progress:
                 temporary.unlink(missing_ok=True)
         (self._folder / PROGRESS_FILE).unlink(missing_ok=True)
 
-    def _start(self) -> None:
-        with writing(self._folder):
-            os.ftruncate(self._handle, 0)
-        self._append(self._head)
-
-    def _append(self, document: dict[str, Any]) -> None:
-        with writing(self._folder):
-            os.write(self._handle, json.dumps(document).encode() + b"\n")
-
 
 @contextmanager
 def _progress(folder: Path, settings: Settings) -> Iterator[_Progress]:
-    path = folder / PROGRESS_FILE
-    with writing(folder):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BadInput(f"{folder}: another command is profiling it; wait for that") from None
-        yield _Progress(folder, handle, settings)
-    finally:
-        os.close(handle)
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    """One line; the last one may be cut short by a kill."""
-    try:
-        document = json.loads(line)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
+    busy = f"{folder}: another command is profiling it; wait for that"
+    with line_journal(folder / PROGRESS_FILE, busy) as journal:
+        yield _Progress(folder, journal, settings)
 
 
 def _refuse_foreign(path: Path) -> None:

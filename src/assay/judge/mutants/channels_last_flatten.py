@@ -25,9 +25,7 @@ def _reordered(network: Network) -> Network:
     return replace(network, initializers=weights)
 
 
-def _columns(
-    node: Node, weight: np.ndarray, images: dict[str, tuple[int, ...]]
-) -> np.ndarray:
+def _columns(node: Node, weight: np.ndarray, images: dict[str, tuple[int, ...]]) -> np.ndarray:
     _, channels, height, width = images[node.inputs[0]]
     count = channels * height * width
     places = np.arange(count).reshape(height, width, channels).transpose(2, 0, 1).ravel()

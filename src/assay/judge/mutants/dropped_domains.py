@@ -25,4 +25,5 @@ MUTANT = Mutant(
     story="Each new domain of branch and bound is lost with a probability of the strength.",
     swaps=(when_bounded(_dropped, root=False),),
     strength=0.02,
+    symbol="beta",
 )

@@ -23,5 +23,6 @@ MUTANT = Mutant(
     story="The ranges of hidden units are shrunk towards their middle by the strength.",
     swaps=(at_root(_shrunk),),
     strength=0.02,
+    symbol="alpha",
     operators=frozenset({"Relu", "LeakyRelu", "PRelu", "Abs"}),
 )

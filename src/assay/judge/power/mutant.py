@@ -61,6 +61,7 @@ class Mutant:
 
     `wrongly` is the wrong answer that the bug can lead to. `strength` is the usual one, None where
     the bug is there or not. Only networks with one of the `operators` can show it; none: any.
+    `symbol` is what the literature calls the strength; such a mutant has a detection floor.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Mutant:
     wrongly: Literal["robust", "violated"] = "robust"
     strength: float | None = None
     operators: frozenset[str] = frozenset()
+    symbol: Literal["alpha", "beta"] | None = None
 
 
 @dataclass(frozen=True)
