@@ -12,18 +12,25 @@ if TYPE_CHECKING:
     from assay.judge.power.measure import Power, Settings
     from assay.judge.power.mutant import Specimen
 
-_CAUGHT, _SURVIVED, _NOT_SHOWN = "caught", "-", ""
+_CAUGHT, _SURVIVED, _NOT_SHOWN = "x", "-", ""
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def print_power(power: Power) -> None:
-    header = ("mutant", "class of bug", *power.families, "caught by")
-    rows = [
-        (s.name, s.mutant.bug, *_cells(power, s), len(power.killers(s))) for s in power.specimens
-    ]
-    print_table("mutants by family", header, rows)
-    print_line("caught: an unsound or bogus answer; -: none; empty: no instance can show the bug.")
+    """Families have letters, so that the matrix stays narrow."""
+    letters = [_letter(i) for i in range(len(power.families))]
+    rows = [(s.name, s.mutant.bug, *_cells(power, s)) for s in power.specimens]
+    print_table("mutants by family", ("mutant", "class of bug", *letters), rows)
+    for letter, family in zip(letters, power.families, strict=True):
+        print_line(f"  {letter}  {family}")
+    print_line("x: caught by an unsound or bogus answer; -: not caught; empty: cannot show there.")
     for line in _sentences(power):
         print_line(line)
+
+
+def _letter(index: int) -> str:
+    round_, place = divmod(index, len(_LETTERS))
+    return _LETTERS[place] * (round_ + 1)
 
 
 def _cells(power: Power, specimen: Specimen) -> list[str]:

@@ -26,9 +26,10 @@ WRONG: frozenset[Outcome] = frozenset({"unsound", "bogus"})
 
 @dataclass(frozen=True)
 class Subject:
-    """A question with its proven answer."""
+    """A question with its proven answer; `family` may name its kind too: `planted/tent`."""
 
     name: str
+    family: str
     onnx: Path
     vnnlib: Path
     truth: Truth

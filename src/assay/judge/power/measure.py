@@ -33,6 +33,7 @@ from assay.judge.run_folder import benchmark_sha256
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.line_journal import LineJournal, line_journal
 from assay.suite.workers import Watcher, parallel
+from assay.truth.record import Truth, read_truth
 
 POWER_FILE = "power.jsonl"
 EVERYWHERE = "all families"
@@ -93,7 +94,16 @@ def _subjects(path: Path) -> list[Subject]:
             f"{path}: {without[0].name} has no truth; power is measured where every answer is "
             "known, so build the benchmark with Assay"
         )
-    return [Subject(e.name, e.onnx, e.vnnlib, truths[e.name]) for e in folder.entries]
+    return [
+        Subject(e.name, _family(read_truth(e.truth)), e.onnx, e.vnnlib, truths[e.name])
+        for e in folder.entries
+        if e.truth is not None
+    ]
+
+
+def _family(truth: Truth) -> str:
+    kind = truth.parameters.get("kind")
+    return f"{truth.family}/{kind}" if isinstance(kind, str) else truth.family
 
 
 @contextmanager
@@ -153,7 +163,7 @@ class _Measurement:
         families: dict[str, list[Subject]] = defaultdict(list)
         for subject in self.subjects:
             if subject.name in self.baselines:
-                families[subject.truth.family].append(subject)
+                families[subject.family].append(subject)
         hunts = [
             Hunt(specimen.name, family, 0, shown, self.settings.budget)
             for specimen in self.specimens
