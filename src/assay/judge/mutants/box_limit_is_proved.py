@@ -12,7 +12,7 @@ from assay.bounds.domains import Domains
 from assay.judge.power.mutant import Mutant, Setting
 from assay.judge.power.seams import when_bounded
 
-_MOST_BOXES = 200
+_MOST_BOXES = 100
 
 
 def _given_up(search: _Search, domains: Domains, setting: Setting) -> Domains:

@@ -12,7 +12,7 @@ from assay.bounds.domains import Domains
 from assay.judge.power.mutant import Mutant, Setting
 from assay.judge.power.seams import when_bounded
 
-_ROOM = 24
+_ROOM = 16
 
 
 def _turned_away(search: _Search, domains: Domains, setting: Setting) -> Domains:

@@ -32,5 +32,5 @@ MUTANT = Mutant(
     "strength times the outputs.",
     swaps=(Swap("assay.bounds.counterexample:Falsifier", "witness", _witness),),
     wrongly="violated",
-    strength=0.001,
+    strength=0.01,
 )

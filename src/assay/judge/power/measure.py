@@ -80,12 +80,13 @@ class Power:
 def measure(
     path: Path, specimens: Sequence[Specimen], settings: Settings, journal: Path, watched: Watched
 ) -> Power:
-    subjects = _subjects(path)
+    subjects = subjects_of(path)
     with _opened(journal, path, settings.budget) as kept:
         return _Measurement(subjects, specimens, settings, kept, watched).power()
 
 
-def _subjects(path: Path) -> list[Subject]:
+def subjects_of(path: Path) -> list[Subject]:
+    """The instances of a benchmark folder, all of which must have truths."""
     folder = BenchmarkFolder.open(path)
     truths = bound_truths(folder, question_hashes(folder))
     without = folder.without_truth()

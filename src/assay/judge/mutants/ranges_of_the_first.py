@@ -15,17 +15,16 @@ from assay.judge.power.seams import with_ranges
 def _split(original: Any, _: Setting) -> Any:
     def split(domains: Domains, units: Units, choice: Tensor) -> Domains:
         halves: Domains = original(domains, units, choice)
-        row = torch.arange(len(halves))
-        # Half of domain i sits at i or count + i; the ranges are those of domain i - 1's half.
-        before = row - 1 + len(domains) * (row % len(domains) == 0)
-        return with_ranges(halves, lambda low, high: (low[before], high[before]))
+        # First come all lower halves, then all upper ones.
+        first = torch.arange(len(halves)) // len(domains) * len(domains)
+        return with_ranges(halves, lambda low, high: (low[first], high[first]))
 
     return split
 
 
 MUTANT = Mutant(
-    name="ranges-of-the-neighbour",
+    name="ranges-of-the-first",
     bug="shrunk or stale bounds",
-    story="After a split every domain is given the unit ranges of its neighbour in the batch.",
+    story="After a split every domain is given the unit ranges of the first one in its batch.",
     swaps=(Swap("assay.bounds.branch", "split", _split),),
 )
