@@ -107,5 +107,5 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "tiny-weights-dropped": lambda: spike(
         (1, 12), _plain, weights=[1.0] * 11 + [0.015], upper=[1.0] * 11 + [100.0]
     ),
-    "witness-outside-the-box": lambda: needle((1.015, 0.3), 1.0, peak=1.005, truth="robust"),
+    "witness-outside-the-box": lambda: needle((1.0075, 0.3), 1.0, peak=1.005, truth="robust"),
 }

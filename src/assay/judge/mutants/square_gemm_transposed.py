@@ -19,7 +19,7 @@ def _turned(network: Network, node: Node) -> Node:
 MUTANT = Mutant(
     name="square-gemm-transposed",
     bug="operator misread",
-    story="transB of Gemm is guessed from the shapes, which says nothing of square matrices.",
+    story="Gemm guesses transB from the shapes, which say nothing of square matrices.",
     swaps=(misread_nodes(_turned),),
     operators=frozenset({"Gemm"}),
 )

@@ -43,5 +43,5 @@ MUTANT = Mutant(
         Swap("assay.bounds.counterexample:Falsifier", "witness", _witness),
     ),
     wrongly="violated",
-    strength=0.02,
+    strength=0.01,
 )
