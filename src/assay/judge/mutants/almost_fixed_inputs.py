@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import torch
 
-from assay.bounds.branch import _Search
+from assay.bounds.branch import Search
 from assay.bounds.domains import Domains
 from assay.judge.power.mutant import Mutant, Setting
 from assay.judge.power.seams import when_bounded
 
 
-def _fixed(search: _Search, domains: Domains, setting: Setting) -> Domains:
+def _fixed(search: Search, domains: Domains, setting: Setting) -> Domains:
     width = domains.upper - domains.lower
     whole = (search.box.high - search.box.low).flatten()
     narrow = width < setting.strength * whole

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import torch
 
-from assay.bounds.branch import _Search
+from assay.bounds.branch import Search
 from assay.bounds.domains import Domains
 from assay.judge.power.mutant import Mutant, Setting
 from assay.judge.power.seams import when_bounded
 
 
-def _inherited(_: _Search, domains: Domains, setting: Setting) -> Domains:
+def _inherited(_: Search, domains: Domains, setting: Setting) -> Domains:
     del setting
     count = len(domains) // 2
     better = torch.maximum(domains.bound[:count], domains.bound[count:])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from assay.bounds.branch import _Search
+from assay.bounds.branch import Search
 from assay.bounds.domains import Domains
 from assay.judge.power.mutant import Mutant, Setting
 from assay.judge.power.seams import when_bounded
@@ -15,7 +15,7 @@ from assay.judge.power.seams import when_bounded
 _MOST_BOXES = 100
 
 
-def _given_up(search: _Search, domains: Domains, setting: Setting) -> Domains:
+def _given_up(search: Search, domains: Domains, setting: Setting) -> Domains:
     del setting
     if search.boxes < _MOST_BOXES:
         return domains

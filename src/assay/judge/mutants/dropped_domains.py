@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import torch
 
-from assay.bounds.branch import _Search
+from assay.bounds.branch import Search
 from assay.bounds.domains import Domains
 from assay.judge.power.mutant import Mutant, Setting
 from assay.judge.power.seams import when_bounded
 
 
-def _dropped(_: _Search, domains: Domains, setting: Setting) -> Domains:
+def _dropped(_: Search, domains: Domains, setting: Setting) -> Domains:
     lost = [setting.dice.random() < setting.strength for _ in range(len(domains))]
     bound = torch.where(torch.tensor(lost), math.inf, domains.bound)
     return replace(domains, bound=bound)

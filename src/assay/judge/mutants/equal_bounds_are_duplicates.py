@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import torch
 
-from assay.bounds.branch import _Search
+from assay.bounds.branch import Search
 from assay.bounds.domains import Domains
 from assay.judge.power.mutant import Mutant, Setting
 from assay.judge.power.seams import when_bounded
 
 
-def _deduplicated(_: _Search, domains: Domains, setting: Setting) -> Domains:
+def _deduplicated(_: Search, domains: Domains, setting: Setting) -> Domains:
     del setting
     seen: set[float] = set()
     repeated = []

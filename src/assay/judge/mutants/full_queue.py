@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from assay.bounds.branch import _Search
+from assay.bounds.branch import Search
 from assay.bounds.domains import Domains
 from assay.judge.power.mutant import Mutant, Setting
 from assay.judge.power.seams import when_bounded
@@ -15,7 +15,7 @@ from assay.judge.power.seams import when_bounded
 _ROOM = 16
 
 
-def _turned_away(search: _Search, domains: Domains, setting: Setting) -> Domains:
+def _turned_away(search: Search, domains: Domains, setting: Setting) -> Domains:
     del setting
     room = max(0, _ROOM - sum(map(len, search.waiting)))
     late = torch.arange(len(domains)) >= room

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from assay.bounds.branch import _Search
+from assay.bounds.branch import Search
 from assay.bounds.domains import Domains
 from assay.judge.power.mutant import Mutant, Setting
 from assay.judge.power.seams import when_bounded
@@ -15,7 +15,7 @@ from assay.judge.power.seams import when_bounded
 _ROOM = 32
 
 
-def _skipped(_: _Search, domains: Domains, setting: Setting) -> Domains:
+def _skipped(_: Search, domains: Domains, setting: Setting) -> Domains:
     del setting
     if len(domains) <= _ROOM:
         return domains

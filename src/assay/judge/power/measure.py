@@ -61,7 +61,7 @@ class Power:
     """By specimen and family; missing where no instance of the family can show the bug."""
     floors: tuple[Floor, ...]
     failed: tuple[tuple[str, str], ...]
-    """Instances that the unmutated verifier could not be asked about, and why."""
+    """Questions that could not be asked, and why: of an instance, or of a mutant and a family."""
 
     @property
     def accusations(self) -> list[Baseline]:
@@ -151,6 +151,7 @@ class _Measurement:
         self.journal, self.watched = journal, watched
         self.baselines: dict[str, Baseline] = {}
         self.catches: dict[tuple[str, str, int], Catch] = {}
+        self.failed: list[tuple[str, str]] = []
         for line in journal.lines:
             if line.get("kind") == "baseline":
                 found = Baseline(**{k: line[k] for k in Baseline.__dataclass_fields__})
@@ -160,7 +161,7 @@ class _Measurement:
                 self.catches[catch.key] = catch
 
     def power(self) -> Power:
-        failed = self._ask_unmutated()
+        self._ask_unmutated()
         families: dict[str, list[Subject]] = defaultdict(list)
         for subject in self.subjects:
             if subject.name in self.baselines:
@@ -182,13 +183,12 @@ class _Measurement:
             baselines=tuple(self.baselines[n] for n in names if n in self.baselines),
             catches=matrix,
             floors=tuple(self._floors(matrix)) if self.settings.seeds else (),
-            failed=tuple(failed),
+            failed=tuple(self.failed),
         )
 
-    def _ask_unmutated(self) -> list[tuple[str, str]]:
+    def _ask_unmutated(self) -> None:
         tasks = [BaselineTask(s, self.settings.budget) for s in self.subjects]
         waiting = [t for t in tasks if t.subject.name not in self.baselines]
-        failed = []
         with self.watched("unmutated") as watcher:
             watcher.begin(len(tasks), len(tasks) - len(waiting))
             outcomes = parallel(
@@ -200,13 +200,14 @@ class _Measurement:
             with closing(outcomes):
                 for done in outcomes:
                     name = done.item.subject.name
+                    note = ""
                     if done.result is None:
-                        failed.append((name, str(done.error or done.death)))
+                        note = str(done.error or done.death)
+                        self.failed.append((name, note))
                     else:
                         self.baselines[name] = done.result
                         self.journal.append({"kind": "baseline", **asdict(done.result)})
-                    watcher.finished(name, done.seconds, failed[-1][1] if not done.result else "")
-        return failed
+                    watcher.finished(name, done.seconds, note)
 
     def _showing(self, specimen: Specimen, members: Iterable[Subject]) -> tuple[Subject, ...]:
         """The instances that could show the bug, the quickest first."""
@@ -216,7 +217,7 @@ class _Measurement:
     def _hunt(
         self, what: str, hunts: Sequence[Hunt], enough: Callable[[], bool] = lambda: False
     ) -> None:
-        """Do the hunts that are not done yet, until `enough`; one whose process dies is dropped."""
+        """Do the hunts that are not done yet, until `enough`."""
         waiting = [hunt for hunt in hunts if hunt.key not in self.catches]
         if not waiting or enough():
             return
@@ -229,6 +230,8 @@ class _Measurement:
                 for done in outcomes:
                     if done.error is not None:
                         raise done.error
+                    if done.death is not None:
+                        self.failed.append((_label(done.item), done.death))
                     if done.result is not None:
                         self.catches[done.item.key] = done.result
                         self.journal.append({"kind": "catch", **asdict(done.result)})

@@ -8,12 +8,12 @@ from typing import Any
 
 from torch import Tensor
 
-from assay.bounds.branch import _Search
+from assay.bounds.branch import Search
 from assay.bounds.domains import Domains
 from assay.judge.power.mutant import Setting, Swap
 from assay.question.network import Network, Node
 
-_SEARCH = "assay.bounds.branch:_Search"
+_SEARCH = "assay.bounds.branch:Search"
 
 
 def misread(rewrite: Callable[[Network], Network]) -> Swap:
@@ -41,11 +41,11 @@ def at_root(change: Callable[[Domains, Setting], Domains]) -> Swap:
     return Swap(_SEARCH, "_root", make)
 
 
-def when_bounded(change: Callable[[_Search, Domains, Setting], Domains], *, root: bool) -> Swap:
+def when_bounded(change: Callable[[Search, Domains, Setting], Domains], *, root: bool) -> Swap:
     """Domains that have just got their bounds: those of the root, or all later ones."""
 
     def make(original: Any, setting: Setting) -> Any:
-        def evaluated(search: _Search, domains: Domains, steps: int) -> tuple[Domains, Tensor]:
+        def evaluated(search: Search, domains: Domains, steps: int) -> tuple[Domains, Tensor]:
             first = search.boxes == 0
             bounded, points = original(search, domains, steps)
             return (change(search, bounded, setting) if first == root else bounded), points
