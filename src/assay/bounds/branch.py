@@ -82,10 +82,10 @@ def decide(
     if not case.violation.disjuncts:
         return Decision("robust", None, math.inf, 0)
     end = time.monotonic() + deadline_s
-    return _Search(network, case, seed, end).run(budget)
+    return Search(network, case, seed, end).run(budget)
 
 
-class _Search:
+class Search:
     """One search; `waiting` is a stack of open domains, the most doubtful on top."""
 
     def __init__(self, network: Network, case: Case, seed: int, end: float) -> None:

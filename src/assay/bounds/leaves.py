@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from torch import Tensor
 
 from assay.bounds.backward import AffineLink, RelaxedLink
 from assay.bounds.domains import Units
-from assay.bounds.relaxed_network import Choice, RelaxedNetwork
+from assay.bounds.relaxed_network import Bound, Choice, RelaxedNetwork
 from assay.bounds.rows import as_rows
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,28 @@ class Leaf:
     point: Floats | None
     ups: Floats
     downs: Floats
+
+
+@dataclass(frozen=True)
+class Programme:
+    """Minimise goal x for x in the box with slopes x in the room; ends are pairs low, high."""
+
+    goal: Floats
+    slopes: Floats
+    room: tuple[Floats, Floats]
+    box: tuple[Floats, Floats]
+
+    @property
+    def left(self) -> Floats:
+        return np.vstack([-self.slopes, self.slopes])
+
+    @property
+    def right(self) -> Floats:
+        return np.concatenate([-self.room[0], self.room[1]])
+
+    @property
+    def finite(self) -> bool:
+        return all(np.isfinite(part).all() for part in (self.slopes, *self.room, self.goal))
 
 
 def is_piecewise_linear(relaxed: RelaxedNetwork) -> bool:
@@ -54,23 +77,15 @@ def solved(
     """
     boxes, rows = functional.shape[:2]
     with torch.no_grad():
-        slopes, offsets = _unit_forms(relaxed, units, boxes)
         own = relaxed.lower(relaxed.on_outputs(functional))
-        goals = as_rows(own.at_input, 2).numpy()
-        lows, highs = (
-            units.flat({name: end(relaxed, name) for name in units.names}, boxes).numpy()
-            for end in (_low, _high)
-        )
         start = relaxed.values[relaxed.network.input_name]
-        low, high = (as_rows(end).numpy() for end in (start.low, start.high))
         points = as_rows(start.low * 0.5 + start.high * 0.5)
         ups = torch.zeros(boxes, rows, sum(units.sizes), dtype=torch.float64)
         downs = torch.zeros_like(ups)
-        for i, k in itertools.product(range(boxes), range(rows)):
+        for (i, k), programme in programmes(relaxed, units, own):
             if time.monotonic() >= until:
                 break
-            room = (lows[i] - offsets[i], highs[i] - offsets[i])
-            leaf = _minimised(goals[i, k], slopes[i], room, (low[i], high[i]))
+            leaf = _minimised(programme)
             ups[i, k] = torch.as_tensor(leaf.ups)
             downs[i, k] = torch.as_tensor(leaf.downs)
             if leaf.point is not None:
@@ -78,6 +93,24 @@ def solved(
         choice = Choice({}, _by_name(ups, units, relaxed), _by_name(downs, units, relaxed))
         found = relaxed.lower(relaxed.on_outputs(functional), choice)
     return torch.maximum(found.bound, own.bound), points
+
+
+def programmes(
+    relaxed: RelaxedNetwork, units: Units, own: Bound
+) -> Iterator[tuple[tuple[int, int], Programme]]:
+    """The programme of each box and row of a bound `own`, the least value over the box alone."""
+    boxes, rows = own.bound.shape
+    slopes, offsets = _unit_forms(relaxed, units, boxes)
+    goals = as_rows(own.at_input, 2).numpy()
+    lows, highs = (
+        units.flat({name: end(relaxed, name) for name in units.names}, boxes).numpy()
+        for end in (_low, _high)
+    )
+    start = relaxed.values[relaxed.network.input_name]
+    low, high = (as_rows(end).numpy() for end in (start.low, start.high))
+    for i, k in itertools.product(range(boxes), range(rows)):
+        room = (lows[i] - offsets[i], highs[i] - offsets[i])
+        yield (i, k), Programme(goals[i, k], slopes[i], room, (low[i], high[i]))
 
 
 def _low(relaxed: RelaxedNetwork, name: str) -> Tensor:
@@ -104,17 +137,13 @@ def _unit_forms(relaxed: RelaxedNetwork, units: Units, boxes: int) -> tuple[Floa
     return torch.cat(slopes, 1).numpy(), torch.cat(offsets, 1).numpy()
 
 
-def _minimised(
-    goal: Floats, slopes: Floats, room: tuple[Floats, Floats], box: tuple[Floats, Floats]
-) -> Leaf:
-    """Minimise goal x for x in the box with slopes x in the room."""
-    count = len(slopes)
-    left = np.vstack([-slopes, slopes])
-    right = np.concatenate([-room[0], room[1]])
-    bounds = np.stack(box, axis=1)
+def _minimised(programme: Programme) -> Leaf:
+    count, box = len(programme.slopes), programme.box
     none = Leaf(None, np.zeros(count), np.zeros(count))
-    if not (np.isfinite(left).all() and np.isfinite(right).all() and np.isfinite(goal).all()):
+    if not programme.finite:
         return none
+    goal, left, right = programme.goal, programme.left, programme.right
+    bounds = np.stack(box, axis=1)
     result = linprog(goal, A_ub=left, b_ub=right, bounds=bounds, method="highs")
     if result.status == 0:
         prices = np.maximum(-result.ineqlin.marginals, 0)

@@ -17,6 +17,7 @@ from assay.cli import (
     export,
     families,
     import_benchmark,
+    power,
     profile,
     report,
     score,
@@ -69,6 +70,7 @@ app.command(name="score")(score.score)
 app.command(name="explain")(explain.explain)
 app.command(name="report")(report.report)
 app.command(name="profile")(profile.profile)
+app.command(name="power")(power.power)
 
 
 def _show_version(wanted: bool) -> None:

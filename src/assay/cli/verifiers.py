@@ -22,7 +22,13 @@ group = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
 @group.callback()
-def verifiers(context: typer.Context, as_json: AsJson = False) -> None:
+def verifiers(
+    context: typer.Context,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="List those broken on purpose instead.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """List the verifiers, or install, check or remove one.
 
     The list says what they take, whether they are here, and how to get them.
@@ -32,7 +38,12 @@ def verifiers(context: typer.Context, as_json: AsJson = False) -> None:
     from assay.cli.output import print_json, print_line
     from assay.judge.catalogue import verifiers as known
 
-    entries = [_entry(verifier) for verifier in known().values()]
+    listed = list(known().values())
+    if mutants:
+        from assay.judge.power.verifier import mutant_verifiers
+
+        listed = mutant_verifiers()
+    entries = [_entry(verifier) for verifier in listed]
     if as_json:
         print_json(entries)
         return

@@ -16,4 +16,9 @@ def verifiers() -> dict[str, Verifier]:
 
 
 def verifier(name: str) -> Verifier:
+    """A verifier by its name; mutants have one too, though they are not listed with the others."""
+    if name.startswith("mutant-"):
+        from assay.judge.power.verifier import mutant_verifier
+
+        return mutant_verifier(name)
     return named(verifiers(), name, "verifier")

@@ -13,8 +13,15 @@ from assay.judge.verifier import Verifier
 
 
 def own_verifier(
-    name: str, summary: str, operators: frozenset[str] | None, *, needs_torch: bool = False
+    name: str,
+    summary: str,
+    operators: frozenset[str] | None,
+    *,
+    needs_torch: bool = False,
+    module: str = "assay.judge.builtin",
 ) -> Verifier:
+    """`module` is run as a process, with the name as its first argument."""
+
     def version() -> str | None:
         missing = needs_torch and find_spec("torch") is None
         return None if missing else assay.__version__
@@ -26,7 +33,7 @@ def own_verifier(
             (
                 sys.executable,
                 "-m",
-                "assay.judge.builtin",
+                module,
                 name,
                 *files,
                 str(question.timeout_s),

@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import assay
 from assay.difficulty.profile_table import PROFILE_FILE
 from assay.difficulty.settings import Settings
 from assay.errors import AssayError, BadInput, WrongLabel
 from assay.suite.file_hash import file_sha256
-from assay.suite.file_lock import locked
 from assay.suite.folder import BenchmarkFolder, FolderEntry, instance_name
 from assay.suite.journal import writing
+from assay.suite.line_journal import LineJournal, line_journal
 from assay.suite.profile_rows import COLUMNS, Row, row_of, written
 from assay.suite.workers import Outcome, Watcher, parallel
 
@@ -169,26 +169,20 @@ def _settled(outcome: Outcome[ProfileTask, Row]) -> Row:
 class _Progress:
     """The file of finished rows, held by one command at a time."""
 
-    def __init__(self, folder: Path, handle: int, settings: Settings) -> None:
-        self._folder, self._handle = folder, handle
+    def __init__(self, folder: Path, journal: LineJournal, settings: Settings) -> None:
+        self._folder, self._journal = folder, journal
         self._head = {"assay": assay.__version__, "settings": asdict(settings)}
 
     def known(self, tasks: Sequence[ProfileTask]) -> dict[str, Row]:
         """Rows of an interrupted command with these settings about these bytes."""
-        with writing(self._folder), os.fdopen(os.dup(self._handle), "rb") as stream:
-            stream.seek(0)
-            data = stream.read()
-            # A kill may have cut the last line short: what follows must not be appended to it.
-            os.ftruncate(self._handle, data.rfind(b"\n") + 1)
-        lines = [_parsed(line) for line in data.splitlines()]
-        if data and "settings" not in lines[0]:
+        if self._journal.head is not None and "settings" not in self._journal.head:
             raise BadInput(f"{self._folder / PROGRESS_FILE}: is no file of Assay's; move it away")
-        if not lines or lines[0] != self._head:
-            self._start()
+        if self._journal.head != self._head:
+            self._journal.restart(self._head)
             return {}
         rows = {}
         by_name = {task.name: task for task in tasks}
-        for line in lines[1:]:
+        for line in self._journal.lines:
             task = by_name.get(line.get("instance", ""))
             if task is not None:
                 row = Row(task.name, "ok", line["cells"], line["note"], tuple(line["point"]))
@@ -199,7 +193,7 @@ class _Progress:
     def add(self, row: Row) -> None:
         """A failed row is not kept: whoever mends its files runs the command again."""
         if row.status == "ok":
-            self._append(
+            self._journal.append(
                 {
                     "instance": row.instance,
                     "cells": row.cells,
@@ -220,34 +214,12 @@ class _Progress:
                 temporary.unlink(missing_ok=True)
         (self._folder / PROGRESS_FILE).unlink(missing_ok=True)
 
-    def _start(self) -> None:
-        with writing(self._folder):
-            os.ftruncate(self._handle, 0)
-        self._append(self._head)
-
-    def _append(self, document: dict[str, Any]) -> None:
-        with writing(self._folder):
-            os.write(self._handle, json.dumps(document).encode() + b"\n")
-
 
 @contextmanager
 def _progress(folder: Path, settings: Settings) -> Iterator[_Progress]:
     busy = f"{folder}: another command is profiling it; wait for that"
-    with writing(folder):
-        handle = locked(folder / PROGRESS_FILE, busy, os.O_APPEND | os.O_NOFOLLOW)
-    try:
-        yield _Progress(folder, handle, settings)
-    finally:
-        os.close(handle)
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    """One line; the last one may be cut short by a kill."""
-    try:
-        document = json.loads(line)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
+    with line_journal(folder / PROGRESS_FILE, busy) as journal:
+        yield _Progress(folder, journal, settings)
 
 
 def _refuse_foreign(path: Path) -> None:

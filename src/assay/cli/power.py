@@ -1,0 +1,80 @@
+"""`assay power`: which verifiers broken on purpose a benchmark catches."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.task_limits import a_limit
+
+if TYPE_CHECKING:
+    from assay.suite.workers import Watcher
+
+
+def power(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A benchmark folder with truths.")],
+    mutants: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[@STRENGTH]", help="A mutant; may be repeated; default: all."),
+    ] = None,
+    timeout: Annotated[float, typer.Option(callback=a_limit, help="Seconds an answer.")] = 5.0,
+    boxes: Annotated[int, typer.Option(min=1, help="Boxes an answer may be split into.")] = 300,
+    floors: Annotated[
+        bool, typer.Option("--floors", help="Also find the detection floors in alpha and beta.")
+    ] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds a strength, for the floors.")] = 20,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Default: DIR/power.jsonl."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Measure what a benchmark detects: run verifiers broken on purpose and count who is caught.
+
+    A mutant is caught by one unsound or bogus answer. The table shows which families catch which
+    mutants; survivors are named. The same verifier without a bug must never be accused: if it is,
+    the exit code is 1. What is finished is kept, so a command that is stopped goes on when it is
+    given again; see docs/power.md.
+
+    Examples:
+
+      assay power bench
+
+      assay power bench --floors --jobs 2
+
+      assay power bench --mutants dropped-domains@0.1 --mutants last-disjunct-wins
+    """
+    from assay.cli.output import print_json, shown_progress
+    from assay.cli.power_view import document, print_power
+    from assay.judge.power.catalogue import mutants as known
+    from assay.judge.power.catalogue import specimen
+    from assay.judge.power.measure import POWER_FILE, Settings, measure
+    from assay.judge.power.trial import Budget
+    from assay.suite.workers import available_cores
+
+    specimens = [specimen(name) for name in dict.fromkeys(mutants or known())]
+    settings = Settings(Budget(timeout, boxes), jobs or available_cores(), seeds if floors else 0)
+
+    def watched(what: str) -> AbstractContextManager[Watcher]:
+        return shown_progress(f"power, {what}")
+
+    try:
+        found = measure(folder, specimens, settings, output or folder / POWER_FILE, watched)
+    except KeyboardInterrupt:
+        print("assay: stopped; run the same command again to continue", file=sys.stderr)
+        raise typer.Exit(130) from None
+    if as_json:
+        print_json(document(found, settings))
+    else:
+        print_power(found)
+    for name, reason in found.failed:
+        print(f"assay: {name}: {reason}", file=sys.stderr)
+    if found.accusations:
+        raise typer.Exit(1)
+    if found.failed:
+        raise typer.Exit(2)

@@ -1,0 +1,1 @@
+"""How much a benchmark detects: verifiers broken on purpose, run on it and judged."""

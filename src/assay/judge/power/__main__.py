@@ -1,0 +1,20 @@
+"""`python -m assay.judge.power NAME ONNX VNNLIB SECONDS RESULT`: a mutant answers one question."""
+
+from __future__ import annotations
+
+import sys
+
+from assay.judge.builtin import linear
+from assay.judge.builtin.__main__ import answered
+from assay.judge.power.catalogue import specimen
+from assay.judge.power.mutant import applied
+from assay.judge.power.verifier import PREFIX
+
+
+def main(name: str, onnx: str, vnnlib: str, seconds: str, result: str) -> int:
+    with applied(specimen(name.removeprefix(PREFIX))):
+        return answered(linear.answer, onnx, vnnlib, seconds, result)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,281 @@
+"""The power of a benchmark, measured: everything that is asked, in child processes, resumable.
+
+First the unmutated verifier is asked about every instance. Then every mutant is hunted in every
+family until it is caught there, on the instances that could show its bug, the quickest first. Then
+the floors. What is finished goes to the journal as it comes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import assay
+from assay.errors import BadInput
+from assay.judge.bound_truths import bound_truths, question_hashes
+from assay.judge.power.floor import Floor, Step, find_floor, most_misses
+from assay.judge.power.hunt import (
+    Baseline,
+    BaselineTask,
+    Catch,
+    Hunt,
+    Subject,
+    asked_unmutated,
+    hunted,
+)
+from assay.judge.power.mutant import Specimen
+from assay.judge.power.trial import Budget
+from assay.judge.run_folder import benchmark_sha256
+from assay.suite.folder import BenchmarkFolder
+from assay.suite.line_journal import LineJournal, line_journal
+from assay.suite.workers import Watcher, parallel
+from assay.truth.record import Truth, read_truth
+
+POWER_FILE = "power.jsonl"
+EVERYWHERE = "all families"
+_SOURCES = ("bounds", "judge/builtin", "judge/mutants", "question")
+Watched = Callable[[str], AbstractContextManager[Watcher]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`seeds` is for the floors; 0 leaves them out."""
+
+    budget: Budget
+    jobs: int
+    seeds: int = 0
+
+
+@dataclass(frozen=True)
+class Power:
+    """All that was found. `specimens` are in the order asked, `families` in that of the folder."""
+
+    specimens: tuple[Specimen, ...]
+    families: tuple[str, ...]
+    baselines: tuple[Baseline, ...]
+    catches: dict[tuple[str, str], Catch]
+    """By specimen and family; missing where no instance of the family can show the bug."""
+    floors: tuple[Floor, ...]
+    failed: tuple[tuple[str, str], ...]
+    """Questions that could not be asked, and why: of an instance, or of a mutant and a family."""
+
+    @property
+    def accusations(self) -> list[Baseline]:
+        """What the unmutated verifier is falsely accused of."""
+        return [b for b in self.baselines if b.outcome in ("unsound", "bogus")]
+
+    def killers(self, specimen: Specimen) -> list[Catch]:
+        found = (self.catches.get((specimen.name, family)) for family in self.families)
+        return [catch for catch in found if catch is not None and catch.by is not None]
+
+    @property
+    def survivors(self) -> list[Specimen]:
+        return [s for s in self.specimens if not self.killers(s)]
+
+
+def measure(
+    path: Path, specimens: Sequence[Specimen], settings: Settings, journal: Path, watched: Watched
+) -> Power:
+    subjects = subjects_of(path)
+    with _opened(journal, path, settings.budget) as kept:
+        return _Measurement(subjects, specimens, settings, kept, watched).power()
+
+
+def subjects_of(path: Path) -> list[Subject]:
+    """The instances of a benchmark folder, all of which must have truths."""
+    folder = BenchmarkFolder.open(path)
+    truths = bound_truths(folder, question_hashes(folder))
+    without = folder.without_truth()
+    if without:
+        raise BadInput(
+            f"{path}: {without[0].name} has no truth; power is measured where every answer is "
+            "known, so build the benchmark with Assay"
+        )
+    return [
+        Subject(e.name, _family(read_truth(e.truth)), e.onnx, e.vnnlib, truths[e.name])
+        for e in folder.entries
+        if e.truth is not None
+    ]
+
+
+def _family(truth: Truth) -> str:
+    kind = truth.parameters.get("kind")
+    return f"{truth.family}/{kind}" if isinstance(kind, str) else truth.family
+
+
+@contextmanager
+def _opened(journal: Path, path: Path, budget: Budget) -> Iterator[LineJournal]:
+    """A journal about this benchmark, budget and code; another one is left alone."""
+    head = {
+        "assay": assay.__version__,
+        "code": _code_sha256(),
+        "benchmark": benchmark_sha256(BenchmarkFolder.open(path)),
+        "budget": asdict(budget),
+    }
+    busy = f"{journal}: another command is writing it; wait for that"
+    with line_journal(journal, busy) as kept:
+        if kept.head is None:
+            kept.restart(head)
+        elif kept.head != head:
+            raise BadInput(
+                f"{journal}: holds the power of another benchmark, budget or version; remove it "
+                "or choose another with --output"
+            )
+        yield kept
+
+
+def _code_sha256() -> str:
+    """What answers depend on; a journal must not outlive a change of it."""
+    root = Path(assay.__file__).parent
+    digest = hashlib.sha256()
+    for part in _SOURCES:
+        for file in sorted((root / part).rglob("*.py")):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+class _Measurement:
+    def __init__(
+        self,
+        subjects: Sequence[Subject],
+        specimens: Sequence[Specimen],
+        settings: Settings,
+        journal: LineJournal,
+        watched: Watched,
+    ) -> None:
+        self.subjects, self.specimens, self.settings = subjects, specimens, settings
+        self.journal, self.watched = journal, watched
+        self.baselines: dict[str, Baseline] = {}
+        self.catches: dict[tuple[str, str, int], Catch] = {}
+        self.failed: list[tuple[str, str]] = []
+        for line in journal.lines:
+            if line.get("kind") == "baseline":
+                found = Baseline(**{k: line[k] for k in Baseline.__dataclass_fields__})
+                self.baselines[found.instance] = found
+            elif line.get("kind") == "catch":
+                catch = Catch.read(line)
+                self.catches[catch.key] = catch
+
+    def power(self) -> Power:
+        self._ask_unmutated()
+        families: dict[str, list[Subject]] = defaultdict(list)
+        for subject in self.subjects:
+            if subject.name in self.baselines:
+                families[subject.family].append(subject)
+        hunts = [
+            Hunt(specimen.name, family, 0, shown, self.settings.budget)
+            for specimen in self.specimens
+            for family, members in families.items()
+            if (shown := self._showing(specimen, members))
+        ]
+        self._hunt("mutants", hunts)
+        matrix = {
+            (h.specimen, h.place): self.catches[h.key] for h in hunts if h.key in self.catches
+        }
+        names = [subject.name for subject in self.subjects]
+        return Power(
+            specimens=tuple(self.specimens),
+            families=tuple(families),
+            baselines=tuple(self.baselines[n] for n in names if n in self.baselines),
+            catches=matrix,
+            floors=tuple(self._floors(matrix)) if self.settings.seeds else (),
+            failed=tuple(self.failed),
+        )
+
+    def _ask_unmutated(self) -> None:
+        tasks = [BaselineTask(s, self.settings.budget) for s in self.subjects]
+        waiting = [t for t in tasks if t.subject.name not in self.baselines]
+        with self.watched("unmutated") as watcher:
+            watcher.begin(len(tasks), len(tasks) - len(waiting))
+            outcomes = parallel(
+                asked_unmutated,
+                waiting,
+                self.settings.jobs,
+                lambda task: watcher.started(task.subject.name),
+            )
+            with closing(outcomes):
+                for done in outcomes:
+                    name = done.item.subject.name
+                    note = ""
+                    if done.result is None:
+                        note = str(done.error or done.death)
+                        self.failed.append((name, note))
+                    else:
+                        self.baselines[name] = done.result
+                        self.journal.append({"kind": "baseline", **asdict(done.result)})
+                    watcher.finished(name, done.seconds, note)
+
+    def _showing(self, specimen: Specimen, members: Iterable[Subject]) -> tuple[Subject, ...]:
+        """The instances that could show the bug, the quickest first."""
+        kept = [s for s in members if self.baselines[s.name].shows(specimen.mutant, s.truth.answer)]
+        return tuple(sorted(kept, key=lambda s: self.baselines[s.name].seconds))
+
+    def _hunt(
+        self, what: str, hunts: Sequence[Hunt], enough: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Do the hunts that are not done yet, until `enough`."""
+        waiting = [hunt for hunt in hunts if hunt.key not in self.catches]
+        if not waiting or enough():
+            return
+        with self.watched(what) as watcher:
+            watcher.begin(len(hunts), len(hunts) - len(waiting))
+            outcomes = parallel(
+                hunted, waiting, self.settings.jobs, lambda hunt: watcher.started(_label(hunt))
+            )
+            with closing(outcomes):
+                for done in outcomes:
+                    if done.error is not None:
+                        raise done.error
+                    if done.death is not None:
+                        self.failed.append((_label(done.item), done.death))
+                    if done.result is not None:
+                        self.catches[done.item.key] = done.result
+                        self.journal.append({"kind": "catch", **asdict(done.result)})
+                    caught = done.result is not None and done.result.by is not None
+                    note = done.death or ("caught" if caught else "")
+                    watcher.finished(_label(done.item), done.seconds, note)
+                    if enough():
+                        break
+
+    def _floors(self, matrix: dict[tuple[str, str], Catch]) -> Iterator[Floor]:
+        """Of the mutants that have a symbol, on all families together."""
+        for specimen in self.specimens:
+            symbol = specimen.mutant.symbol
+            if symbol is None:
+                continue
+            shown = self._showing(specimen, [s for s in self.subjects if s.name in self.baselines])
+            killers = {c.by for (name, _), c in matrix.items() if name == specimen.name}
+            # Those that caught it before are the likeliest to do it again.
+            ordered = tuple(sorted(shown, key=lambda s: s.name not in killers))
+
+            def catches(
+                at: Specimen, seeds: Sequence[int], subjects: tuple[Subject, ...] = ordered
+            ) -> Step:
+                return self._caught_in(at, seeds, subjects)
+
+            yield find_floor(specimen, symbol, self.settings.seeds, catches)
+
+    def _caught_in(
+        self, specimen: Specimen, seeds: Sequence[int], subjects: tuple[Subject, ...]
+    ) -> Step:
+        budget = self.settings.budget
+        hunts = [Hunt(specimen.name, EVERYWHERE, seed, subjects, budget) for seed in seeds]
+
+        def done() -> list[Catch]:
+            return [self.catches[h.key] for h in hunts if h.key in self.catches]
+
+        def too_many_missed() -> bool:
+            return sum(c.by is None for c in done()) > most_misses(len(seeds))
+
+        self._hunt(specimen.name, hunts, too_many_missed)
+        found = done()
+        return Step(specimen.strength or 0.0, sum(c.by is not None for c in found), len(found))
+
+
+def _label(hunt: Hunt) -> str:
+    seed = f" seed {hunt.seed}" if hunt.place == EVERYWHERE else ""
+    return f"{hunt.specimen} {hunt.place}{seed}"

@@ -1,0 +1,140 @@
+"""What a mutant declares, and how its bug is switched on and off again.
+
+A mutant is the built-in linear verifier with one part swapped for a broken one: an attribute of a
+module or class, or an entry of a table. Production code knows nothing of it. A swap is in force
+only inside `applied`, which is entered in a process of its own or in a worker, never in a caller.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import random
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from assay.errors import BadInput
+
+BugClass = Literal[
+    "average pool",
+    "dropped domains",
+    "shrunk or stale bounds",
+    "one disjunct wins",
+    "almost fixed",
+    "operator misread",
+    "external solver",
+    "tolerance",
+    "timeout or crash",
+    "relaxation",
+]
+"""The ten classes of bugs that were seen in verifiers in the wild."""
+
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a broken part may depend on: the strength of the bug and its own dice."""
+
+    strength: float
+    dice: random.Random
+
+
+@dataclass(frozen=True)
+class Swap:
+    """`make(original, setting)` takes the place of `owner`'s `attribute`.
+
+    `owner` is a module, or `module:Name` for something in it; of a table, `attribute` is the key,
+    and a key that is not there yet (original None) is added.
+    """
+
+    owner: str
+    attribute: str
+    make: Callable[[Any, Setting], Any]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A verifier with a bug.
+
+    `wrongly` is the wrong answer that the bug can lead to. `strength` is the usual one, None where
+    the bug is there or not. Only networks with one of the `operators` can show it; none: any.
+    `symbol` is what the literature calls the strength; such a mutant has a detection floor.
+    """
+
+    name: str
+    bug: BugClass
+    story: str
+    swaps: tuple[Swap, ...]
+    wrongly: Literal["robust", "violated"] = "robust"
+    strength: float | None = None
+    operators: frozenset[str] = frozenset()
+    symbol: Literal["alpha", "beta"] | None = None
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A mutant at one strength, as tables and results name it."""
+
+    mutant: Mutant
+    strength: float | None
+
+    @property
+    def name(self) -> str:
+        if self.strength is None:
+            return self.mutant.name
+        return f"{self.mutant.name}@{self.strength:g}"
+
+    def at(self, strength: float) -> Specimen:
+        if self.mutant.strength is None:
+            raise BadInput(f"{self.mutant.name} has no strength; name it without '@'")
+        if not (math.isfinite(strength) and 0 < strength <= 1):
+            raise BadInput(f"strength {strength:g} of {self.mutant.name} is not in (0, 1]")
+        return Specimen(self.mutant, strength)
+
+
+@contextmanager
+def applied(specimen: Specimen, seed: int = 0) -> Iterator[None]:
+    """The verifier of this process has the bug; `seed` decides its random choices."""
+    dice = random.Random(f"{specimen.name} {seed}")
+    setting = Setting(specimen.strength or 0.0, dice)
+    with ExitStack() as undo:
+        for swap in specimen.mutant.swaps:
+            undo.enter_context(swapped(swap, setting))
+        yield
+
+
+@contextmanager
+def swapped(swap: Swap, setting: Setting) -> Iterator[None]:
+    owner = _found(swap.owner)
+    table = owner if isinstance(owner, MutableMapping) else None
+    if table is not None:
+        original = table.get(swap.attribute, _MISSING)
+    else:
+        # Not getattr: of a class the plain function is wanted, as it stands there.
+        original = vars(owner)[swap.attribute]
+    broken = swap.make(None if original is _MISSING else original, setting)
+    _put(owner, swap.attribute, broken)
+    try:
+        yield
+    finally:
+        if original is _MISSING:
+            assert table is not None
+            del table[swap.attribute]
+        else:
+            _put(owner, swap.attribute, original)
+
+
+def _found(path: str) -> Any:
+    module, _, name = path.partition(":")
+    owner: Any = importlib.import_module(module)
+    return getattr(owner, name) if name else owner
+
+
+def _put(owner: Any, name: str, value: Any) -> None:
+    if isinstance(owner, MutableMapping):
+        owner[name] = value
+    else:
+        setattr(owner, name, value)

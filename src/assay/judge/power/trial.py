@@ -1,0 +1,106 @@
+"""One specimen, or the verifier as it is, asked one question inside this process.
+
+The verdicts are those that the tool gives as a process of its own; what is saved are starting it,
+reading the files again, and the attack with which every search begins: it is the same for all
+mutants that do not touch it, so that its result is carried over from the unmutated verifier.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from assay.bounds.counterexample import Falsifier, Witness
+from assay.judge.builtin import linear
+from assay.judge.power.mutant import Setting, Specimen, Swap, applied, swapped
+from assay.judge.task import Answer, Ending, Verdict
+from assay.question.network import Network
+from assay.question.property import Specification
+
+_NOTHING = Setting(0.0, random.Random(0))
+_ATTACK = "assay.bounds.counterexample:Falsifier"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one answer may cost; `boxes` keeps answers the same on machines of any speed."""
+
+    seconds: float
+    boxes: int
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was answered; `attacked` says that the first attack already found a witness."""
+
+    verdict: Verdict | None
+    ending: Ending
+    attacked: bool
+    seconds: float
+    note: str = ""
+
+
+def tried(
+    network: Network,
+    specification: Specification,
+    budget: Budget,
+    specimen: Specimen | None = None,
+    *,
+    seed: int = 0,
+    attack_fails: bool = False,
+) -> Trial:
+    """Ask; `attack_fails` says that the attack with this seed is known to find nothing.
+
+    A mutant that breaks down gives no verdict: its crash is an ending, not a wrong answer.
+    """
+    begun = time.monotonic()
+    with ExitStack() as undo:
+        if specimen is not None:
+            undo.enter_context(applied(specimen, seed))
+        if attack_fails:
+            undo.enter_context(_without_attack())
+        found = undo.enter_context(_attacks_noted())
+        try:
+            answer: Answer | None = linear.answer(
+                network, specification, budget.seconds, boxes=budget.boxes, seed=seed
+            )
+            note = ""
+        except Exception as error:
+            if specimen is None:
+                raise
+            answer, note = None, f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    return Trial(
+        verdict=None if answer is None else answer.verdict,
+        ending="crashed" if answer is None else "answered",
+        attacked=any(found),
+        seconds=time.monotonic() - begun,
+        note=note,
+    )
+
+
+@contextmanager
+def _attacks_noted() -> Iterator[list[bool]]:
+    """The list grows by one entry an attack: whether it found a witness."""
+    found: list[bool] = []
+
+    def make(original: Any, _: Setting) -> Any:
+        def attack(falsifier: Falsifier) -> Witness | None:
+            witness: Witness | None = original(falsifier)
+            found.append(witness is not None)
+            return witness
+
+        return attack
+
+    with swapped(Swap(_ATTACK, "attack", make), _NOTHING):
+        yield found
+
+
+@contextmanager
+def _without_attack() -> Iterator[None]:
+    swap = Swap(_ATTACK, "attack", lambda _original, _setting: lambda _falsifier: None)
+    with swapped(swap, _NOTHING):
+        yield
