@@ -1,0 +1,1 @@
+"""Networks trained to hide a counterexample, after SoundnessBench (arXiv 2412.03154)."""
