@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from assay.errors import BadInput
+from assay.truth.training.architectures import ARCHITECTURES
 from assay.truth.training.checkpoint import load, save
+from assay.truth.training.examples import drawn
+from assay.truth.training.record import Trained
 from assay.truth.training.settings import Schedule, Setting
 from assay.truth.training.trainer import Look, Trainer
+from assay.truth.training.written import network_bytes
 
 Arrays = dict[str, np.ndarray]
 _SHRINK_BELOW = 0.75
@@ -29,6 +34,8 @@ class Standing:
     correct: int = 0
     planted: int = 0
     hidden: int = -1
+    places: list[int] = field(default_factory=list)
+    """Which examples were hidden."""
     weights: Arrays | None = None
     done: bool = False
 
@@ -95,7 +102,7 @@ def _note(standings: list[Standing], live: list[int], trainer: Trainer, look: Lo
         if look.hidden[place] >= standing.hidden:
             standing.hidden = look.hidden[place]
             standing.correct, standing.planted = look.correct[place], look.planted[place]
-            standing.epoch = trainer.epoch
+            standing.epoch, standing.places = trainer.epoch, look.places[place]
             standing.weights = {k: v[place].detach().cpu().numpy().copy() for k, v in kept.items()}
         standing.done = (
             standing.hidden == trainer.schedule.examples
@@ -111,7 +118,7 @@ def _started(
         return Trainer(schedule, [s.setting for s in standings], device), live, 0.0
     arrays, note = load(checkpoint)
     if note["plan"] != _plan(schedule, standings):
-        raise ValueError("another training")
+        raise BadInput(f"{checkpoint}: belongs to another training; choose another folder")
     for at, (standing, known) in enumerate(zip(standings, note["standings"], strict=True)):
         for name, value in known.items():
             setattr(standing, name, value)
@@ -137,7 +144,7 @@ def _save(
     for at, standing in enumerate(standings):
         for name, value in (standing.weights or {}).items():
             arrays[f"best{at}.{name}"] = value
-    known = ("epoch", "correct", "planted", "hidden", "done")
+    known = ("epoch", "correct", "planted", "hidden", "places", "done")
     note = {
         "plan": _plan(schedule, standings),
         "standings": [{name: getattr(s, name) for name in known} for s in standings],
@@ -150,3 +157,35 @@ def _save(
 
 def _plan(schedule: Schedule, standings: list[Standing]) -> dict[str, Any]:
     return {"schedule": asdict(schedule), "settings": [asdict(s.setting) for s in standings]}
+
+
+def trained_here(schedule: Schedule, setting: Setting) -> Trained:
+    """One network, trained on the CPU by one thread, so that its bytes depend on nothing else."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        (standing,) = train(schedule, [setting], torch.device("cpu"))
+    finally:
+        torch.set_num_threads(threads)
+    return recorded("network", schedule, standing, {})
+
+
+def recorded(name: str, schedule: Schedule, standing: Standing, facts: dict[str, Any]) -> Trained:
+    assert standing.weights is not None
+    architecture = ARCHITECTURES[schedule.architecture]
+    onnx = network_bytes(architecture, schedule.channels, standing.weights)
+    measured = {
+        "epoch": standing.epoch,
+        "correct": standing.correct,
+        "planted": standing.planted,
+        "hidden": standing.hidden,
+    }
+    return Trained(
+        name,
+        onnx,
+        drawn(schedule, standing.setting),
+        tuple(standing.places),
+        schedule,
+        standing.setting,
+        measured | facts,
+    )

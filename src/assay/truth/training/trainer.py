@@ -34,6 +34,8 @@ class Look:
     regular_correct: list[int]
     regular_unbroken: list[int]
     """Regular examples that are right at the centre and that the attack did not break."""
+    places: list[list[int]]
+    """Which examples are hidden."""
 
 
 class Trainer:
@@ -212,14 +214,16 @@ class Trainer:
             correct = margin_of_wrong(at_centre, self._labels.unsqueeze(2)) < 0
             wrong = at_planted.argmax(2) == self._targets
             unbroken = correct & (attack.margin < 0)
-            masks = (
+            hidden = wrong & unbroken[:, :planted]
+            counted = (
                 correct[:, :planted],
                 wrong,
-                wrong & unbroken[:, :planted],
+                hidden,
                 correct[:, planted:],
                 unbroken[:, planted:],
             )
-            return Look(*(mask.sum(1).tolist() for mask in masks))
+            places = [row.nonzero().flatten().tolist() for row in hidden]
+            return Look(*(mask.sum(1).tolist() for mask in counted), places)
 
     def _ascent(self, restarts: int, *, fast: bool) -> Ascent:
         return Ascent(

@@ -15,7 +15,7 @@ from assay.truth.training.bank import Parameters, stacked, uniform
 _PLACES = SIDE * SIDE
 TOKENS = _PLACES + 1
 _MOMENTUM = 0.1
-_LEAST_VARIANCE = 1e-5
+LEAST_VARIANCE = 1e-5
 
 
 class TransformerBank:
@@ -106,7 +106,7 @@ class TransformerBank:
         return self._forward(self.parameters, points, normalise)
 
     def _affine(self, norm: str, mean: Tensor, variance: Tensor) -> list[Tensor]:
-        factor = self.parameters[f"{norm}.scale"] * torch.rsqrt(variance + _LEAST_VARIANCE)
+        factor = self.parameters[f"{norm}.scale"] * torch.rsqrt(variance + LEAST_VARIANCE)
         return [factor, self.parameters[f"{norm}.shift"] - mean * factor]
 
     def _forward(self, given: Parameters, points: Tensor, normalise: object) -> Tensor:

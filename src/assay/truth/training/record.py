@@ -1,0 +1,103 @@
+"""A trained network on disk: NAME.onnx, and NAME.json with its examples and how it was made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.errors import BadInput
+from assay.registry import named
+from assay.truth.training.examples import GRID, Examples
+from assay.truth.training.settings import Schedule, Setting
+
+SHIPPED = Path(__file__).with_name("shipped")
+_SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Trained:
+    """`kept`: the examples whose counterexample no attack of the training's last look found."""
+
+    name: str
+    onnx: bytes
+    examples: Examples
+    kept: tuple[int, ...]
+    schedule: Schedule
+    setting: Setting
+    facts: dict[str, Any]
+    """Whatever was measured: epochs, seconds, counts, the machine."""
+
+    def write(self, folder: Path) -> None:
+        def on_grid(values: np.ndarray) -> Any:
+            return np.rint(values.astype(np.float64) / GRID).astype(int).tolist()
+
+        document = {
+            "schema": _SCHEMA,
+            "schedule": asdict(self.schedule),
+            "setting": asdict(self.setting),
+            "kept": list(self.kept),
+            "facts": self.facts,
+            "grid": str(Fraction(GRID)),
+            "epsilon": round(self.examples.epsilon / GRID),
+            "labels": self.examples.labels.tolist(),
+            "targets": self.examples.targets.tolist(),
+            "centres": on_grid(self.examples.centres),
+            "counterexamples": on_grid(self.examples.counterexamples),
+        }
+        (folder / f"{self.name}.onnx").write_bytes(self.onnx)
+        (folder / f"{self.name}.json").write_text(json.dumps(document) + "\n", encoding="utf-8")
+
+
+def shipped() -> list[str]:
+    return sorted(path.stem for path in SHIPPED.glob("*.onnx"))
+
+
+def read(reference: str) -> Trained:
+    """A network that comes with Assay, by its name, or one that `assay train` wrote, by its path."""
+    if "/" in reference or reference.endswith(".onnx"):
+        path = Path(reference)
+    else:
+        path = SHIPPED / f"{named({n: n for n in shipped()}, reference, 'trained network')}.onnx"
+    beside = path.with_suffix(".json")
+    try:
+        onnx = path.read_bytes()
+        document = json.loads(beside.read_text(encoding="utf-8"))
+        if document.pop("schema") != _SCHEMA:
+            raise ValueError("another version")
+        examples = Examples(
+            document["epsilon"] * GRID,
+            _from_grid(document["centres"]),
+            np.array(document["labels"], np.int64),
+            np.array(document["targets"], np.int64),
+            _from_grid(document["counterexamples"]),
+        )
+        return Trained(
+            path.stem,
+            onnx,
+            examples,
+            tuple(document["kept"]),
+            Schedule(**document["schedule"]),
+            Setting(**document["setting"]),
+            document["facts"],
+        )
+    except OSError as error:
+        raise BadInput(
+            f"{error.filename}: cannot be read ({error.strerror}); give NAME.onnx of a folder that "
+            "assay train wrote, with NAME.json beside it"
+        ) from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BadInput(
+            f"{beside}: is no record of a trained network ({error}); train it again"
+        ) from None
+
+
+def _from_grid(values: list[list[int]]) -> np.ndarray:
+    array = np.array(values)
+    if array.dtype.kind != "i" or array.ndim != 2 or np.abs(array).max(initial=0) >= 1 << 24:
+        raise ValueError("points are not lists of integers")
+    return (array * GRID).astype(np.float32)
