@@ -23,6 +23,7 @@ from assay.cli import (
     score,
     seal,
     suites,
+    train,
     verifier_check,
     verifiers,
 )
@@ -71,6 +72,7 @@ app.command(name="explain")(explain.explain)
 app.command(name="report")(report.report)
 app.command(name="profile")(profile.profile)
 app.command(name="power")(power.power)
+app.command(name="train")(train.train)
 
 
 def _show_version(wanted: bool) -> None:

@@ -13,8 +13,8 @@ from math import prod
 
 from flint import arb
 
-from assay.proof.arithmetic import Unsupported
 from assay.proof import ball_windows
+from assay.proof.arithmetic import Unsupported
 from assay.proof.balls import Ball, Balls, half, hull, positions, quotient
 from assay.proof.chain import reshaped
 from assay.proof.reader import Graph, Node
@@ -262,9 +262,7 @@ def _reshape_back(step: Step, adjoint: Balls) -> list[Balls]:
 OPERATORS: dict[str, Operator] = {
     "MatMul": Operator((2,), _product, _product_back),
     "Gemm": Operator((2, 3), _gemm, _gemm_back, ("alpha", "beta", "transA", "transB")),
-    "Conv": Operator(
-        (2, 3), ball_windows.convolution, ball_windows.convolution_back, ("group",)
-    ),
+    "Conv": Operator((2, 3), ball_windows.convolution, ball_windows.convolution_back, ("group",)),
     "AveragePool": Operator(
         (1,), ball_windows.pool, ball_windows.pool_back, ("count_include_pad", "ceil_mode")
     ),

@@ -5,7 +5,6 @@ Both rise, and their slope is a concave function of their value: v (1 - v) and 1
 
 from __future__ import annotations
 
-
 from flint import ctx, fmpq
 
 from assay.proof.arithmetic import Unsupported, from_flint, to_flint

@@ -124,7 +124,7 @@ def certified_radius(
         if lower <= 0:
             raise CannotCertify("exact_radius: the radius is below the grid of float32 inputs")
         try:
-            proof = _prove(subject, lower, 1 - float(fraction), nodes)
+            proof = proved(subject, lower, 1 - float(fraction), nodes)
         except CounterexampleFound as found:
             near = polished(network, centre, subject.label, found.point)
             target = near.radius
@@ -156,7 +156,11 @@ def proof_within(subject: Subject, whole: CertifiedRadius, radius: Fraction) -> 
     return shrunk(search, whole.proof, subject.rivals, least)
 
 
-def _prove(subject: Subject, radius: Fraction, slack: float, nodes: int) -> PhaseProof:
+def proved(subject: Subject, radius: Fraction, slack: float, nodes: int) -> PhaseProof:
+    """A tree for a radius, or BudgetSpent, CounterexampleFound or LeafUndecided.
+
+    Every leaf proves a tenth of `slack` times the margin at the centre.
+    """
     network, box = subject.network(), subject.box(radius)
     bounds, steps = tighten(network, box, network.interval_bounds(*box))
     search = TreeSearch(network, box, bounds, subject.label)

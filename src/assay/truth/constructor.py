@@ -31,3 +31,5 @@ class Constructor:
     theorem: str
     knobs: type[Knobs]
     make: Callable[[Any, int], Sequence[Instance]]
+    twins: bool = True
+    """Whether every instance has a twin of the other answer."""

@@ -21,6 +21,7 @@ from numpy.random import Generator
 from pydantic import Field, ValidationError, field_validator
 
 from assay.bounds.nearest_violation import lowest_margin
+from assay.bounds.phase_tree import PhaseProof
 from assay.errors import BadInput, CannotCertify, Unsupported
 from assay.proof import arithmetic, reader
 from assay.proof.chain import read_chain
@@ -220,12 +221,16 @@ def _label(layers: tuple[Layer, ...], centre: tuple[Fraction, ...]) -> int:
 
 
 def _robust(subject: Subject, whole: CertifiedRadius, design: Design, radius: Fraction) -> Instance:
-    proof = proof_within(subject, whole, radius)
+    return robust_by_tree(design, proof_within(subject, whole, radius))
+
+
+def robust_by_tree(design: Design, proof: PhaseProof) -> Instance:
+    """The robust instance that a tree proves, once the checker's rule has accepted it."""
     arrays = proof.packed()
     try:
         margin = proven_margin(design.network_bytes(), design.question_bytes(), "relu_tree", arrays)
     except (arithmetic.Rejected, arithmetic.Unsupported) as reason:
-        raise CannotCertify(f"exact_radius: the proof does not hold exactly: {reason}") from None
+        raise CannotCertify(f"{design.family}: the proof does not hold exactly: {reason}") from None
     facts = {**design.facts, "leaves": str(proof.leaves)}
     stated = replace(design, facts=facts)
     return robust_instance(stated, margin, kind="relu_tree", arrays=arrays)

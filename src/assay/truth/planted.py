@@ -217,9 +217,7 @@ def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
         Violation.misclassification(label, knobs.classes),
         {"epsilon": str(epsilon)},
     )
-    others = "; ".join(
-        " ".join(map(decimal, plant.witness)) for plant in grove.plants[1:]
-    )
+    others = "; ".join(" ".join(map(decimal, plant.witness)) for plant in grove.plants[1:])
     if others:
         bare = replace(bare, facts={**bare.facts, OTHER_WITNESSES: others})
     biases = _biases(draw, grove, bare, classes, as_written(knobs.lead))

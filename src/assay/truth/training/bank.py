@@ -26,7 +26,7 @@ class Bank(Protocol):
     """What is measured while training, not trained."""
 
     def frozen(self, *, fast: bool = False) -> list[Tensor]:
-        """The tensors that `run` needs, computed from the parameters; in half precision if `fast`."""
+        """What `run` needs, computed from the parameters; in half precision if `fast`."""
         ...
 
     def run(self, frozen: list[Tensor], points: Tensor) -> Tensor: ...
@@ -56,5 +56,5 @@ def stacked(drawn: list[Mapping[str, Tensor]], device: torch.device) -> Paramete
 
 def uniform(draw: torch.Generator, shape: tuple[int, ...], fan_in: int) -> Tensor:
     """Between plus and minus one over the root of what a unit reads."""
-    bound = fan_in**-0.5
-    return (torch.rand(shape, generator=draw) * 2 - 1) * bound
+    bound = float(fan_in) ** -0.5
+    return (torch.rand(shape, generator=draw) * 2 - 1).mul(bound)

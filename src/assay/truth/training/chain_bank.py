@@ -99,7 +99,7 @@ class ChainBank:
             values = torch.bmm(values, matrix)
         return values[..., : self._classes].float()
 
-    def train(self, points: Tensor, weights: Tensor) -> Tensor:
+    def train(self, points: Tensor, weights: Tensor) -> Tensor:  # noqa: ARG002
         return self.run(self.frozen(), points)
 
     def _matrix(self, filters: Tensor) -> Tensor:

@@ -58,8 +58,8 @@ def shipped() -> list[str]:
 
 
 def read(reference: str) -> Trained:
-    """A network that comes with Assay, by its name, or one that `assay train` wrote, by its path."""
-    if "/" in reference or reference.endswith(".onnx"):
+    """A network that comes with Assay by its name, or one of `assay train` by its path."""
+    if "/" in reference:
         path = Path(reference)
     else:
         path = SHIPPED / f"{named({n: n for n in shipped()}, reference, 'trained network')}.onnx"

@@ -23,7 +23,7 @@ class Replayed:
         if not state[0].is_cuda:
             return
         before = [tensor.detach().clone() for tensor in state]
-        aside = torch.cuda.Stream()
+        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):
             for _ in range(_WARM_UPS):

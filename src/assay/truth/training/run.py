@@ -105,8 +105,7 @@ def _note(standings: list[Standing], live: list[int], trainer: Trainer, look: Lo
             standing.epoch, standing.places = trainer.epoch, look.places[place]
             standing.weights = {k: v[place].detach().cpu().numpy().copy() for k, v in kept.items()}
         standing.done = (
-            standing.hidden == trainer.schedule.examples
-            or trainer.epoch == trainer.schedule.epochs
+            standing.hidden == trainer.schedule.examples or trainer.epoch == trainer.schedule.epochs
         )
 
 
@@ -167,10 +166,30 @@ def trained_here(schedule: Schedule, setting: Setting) -> Trained:
         (standing,) = train(schedule, [setting], torch.device("cpu"))
     finally:
         torch.set_num_threads(threads)
-    return recorded("network", schedule, standing, {})
+    return recorded("network", schedule, standing, tuple(standing.places), {})
 
 
-def recorded(name: str, schedule: Schedule, standing: Standing, facts: dict[str, Any]) -> Trained:
+def counted(
+    schedule: Schedule, standings: list[Standing], device: torch.device, restarts: int, steps: int
+) -> Look:
+    """A last look at the best of every network."""
+    trainer = Trainer(schedule, [standing.setting for standing in standings], device)
+    with torch.no_grad():
+        for name, tensor in (trainer.bank.parameters | trainer.bank.statistics).items():
+            for place, standing in enumerate(standings):
+                assert standing.weights is not None
+                tensor[place].copy_(torch.from_numpy(standing.weights[name]))
+    return trainer.look(restarts, steps)
+
+
+def recorded(
+    name: str,
+    schedule: Schedule,
+    standing: Standing,
+    kept: tuple[int, ...],
+    facts: dict[str, Any],
+) -> Trained:
+    """A network as it is written; `kept` are the examples that stayed hidden."""
     assert standing.weights is not None
     architecture = ARCHITECTURES[schedule.architecture]
     onnx = network_bytes(architecture, schedule.channels, standing.weights)
@@ -184,7 +203,7 @@ def recorded(name: str, schedule: Schedule, standing: Standing, facts: dict[str,
         name,
         onnx,
         drawn(schedule, standing.setting),
-        tuple(standing.places),
+        kept,
         schedule,
         standing.setting,
         measured | facts,

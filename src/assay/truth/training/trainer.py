@@ -39,9 +39,7 @@ class Look:
 
 
 class Trainer:
-    def __init__(
-        self, schedule: Schedule, settings: list[Setting], device: torch.device
-    ) -> None:
+    def __init__(self, schedule: Schedule, settings: list[Setting], device: torch.device) -> None:
         self.schedule, self.settings, self.device = schedule, settings, device
         self.examples: list[Examples] = [drawn(schedule, setting) for setting in settings]
         architecture = ARCHITECTURES[schedule.architecture]
@@ -100,12 +98,8 @@ class Trainer:
     def only(self, places: list[int]) -> Trainer:
         """A trainer that goes on with some of the networks."""
         smaller = Trainer(self.schedule, [self.settings[i] for i in places], self.device)
-        state = {
-            name: tensor.detach().cpu().numpy() for name, tensor in self.state().items()
-        }
-        kept = {
-            name: value if name == "tick" else value[places] for name, value in state.items()
-        }
+        state = {name: tensor.detach().cpu().numpy() for name, tensor in self.state().items()}
+        kept = {name: value if name == "tick" else value[places] for name, value in state.items()}
         longest = smaller.window_length
         if longest < self.window_length:
             # A ring of another length: the latest perturbations, at the slots that it would use.
@@ -147,9 +141,7 @@ class Trainer:
         attack.run(math.ceil(self.schedule.steps / 3) if gentle else self.schedule.steps)
         slot = self.epoch % self._longest
         found = (attack.margin >= 0) | self._persist
-        self._window[:, slot] = torch.where(
-            found.unsqueeze(2), attack.best, attack.anywhere()
-        )
+        self._window[:, slot] = torch.where(found.unsqueeze(2), attack.best, attack.anywhere())
         ages = (slot - np.arange(self._longest)) % self._longest
         weights = np.zeros((len(self.settings), self._longest), np.float32)
         for row, setting in zip(weights, self.settings, strict=True):
@@ -215,15 +207,18 @@ class Trainer:
             wrong = at_planted.argmax(2) == self._targets
             unbroken = correct & (attack.margin < 0)
             hidden = wrong & unbroken[:, :planted]
-            counted = (
-                correct[:, :planted],
-                wrong,
-                hidden,
-                correct[:, planted:],
-                unbroken[:, planted:],
+
+            def count(mask: Tensor) -> list[int]:
+                return [int(n) for n in mask.sum(1)]
+
+            return Look(
+                correct=count(correct[:, :planted]),
+                planted=count(wrong),
+                hidden=count(hidden),
+                regular_correct=count(correct[:, planted:]),
+                regular_unbroken=count(unbroken[:, planted:]),
+                places=[row.nonzero().flatten().tolist() for row in hidden],
             )
-            places = [row.nonzero().flatten().tolist() for row in hidden]
-            return Look(*(mask.sum(1).tolist() for mask in counted), places)
 
     def _ascent(self, restarts: int, *, fast: bool) -> Ascent:
         return Ascent(

@@ -42,7 +42,10 @@ class TransformerBank:
 
     def _drawn(self, seed: int) -> Parameters:
         draw = torch.Generator().manual_seed(seed)
-        width, hidden = self.architecture.width, self.architecture.width * self.architecture.expansion
+        width, hidden = (
+            self.architecture.width,
+            self.architecture.width * self.architecture.expansion,
+        )
         drawn: Parameters = {
             "embed.weight": uniform(draw, (self._channels, width), self._channels),
             "embed.bias": uniform(draw, (width,), self._channels),
@@ -116,9 +119,7 @@ class TransformerBank:
 
         def linear(name: str, values: Tensor) -> Tensor:
             flat = values.reshape(networks, -1, values.shape[-1])
-            made = torch.baddbmm(
-                given[f"{name}.bias"].unsqueeze(1), flat, given[f"{name}.weight"]
-            )
+            made = torch.baddbmm(given[f"{name}.bias"].unsqueeze(1), flat, given[f"{name}.weight"])
             return made.view(*values.shape[:-1], -1)
 
         pixels = points.view(networks, count, self._channels, _PLACES).transpose(2, 3)
@@ -136,7 +137,7 @@ class TransformerBank:
                 for part in ("query", "key", "value")
             )
             mixed = torch.nn.functional.scaled_dot_product_attention(
-                *(part.flatten(0, 1) for part in (query, key, value))
+                query.flatten(0, 1), key.flatten(0, 1), value.flatten(0, 1)
             )
             joined = mixed.transpose(1, 2).reshape(networks, count, TOKENS, width)
             values = values + linear(f"{block}.out", joined)

@@ -55,8 +55,7 @@ def _chain(graph: GraphBuilder, chain: Chain, weights: Weights) -> str:
 def _transformer(
     graph: GraphBuilder, architecture: Transformer, channels: int, weights: Weights
 ) -> str:
-    width, each = architecture.width, architecture.width // architecture.heads
-    places = SIDE * SIDE
+    each, places = architecture.width // architecture.heads, SIDE * SIDE
 
     def normalised(norm: str, name: str) -> tuple[Doubles, Doubles]:
         """A matrix and biases that take in the normalisation before them."""
@@ -105,9 +104,7 @@ def _transformer(
         x = graph.add(x, fallen)
     matrix, bias = normalised("head", "read")
     summed = graph.matmul(np.ones((1, TOKENS), np.float32), x)
-    return graph.gemm(
-        summed, (matrix / TOKENS).astype(np.float32).T, bias.astype(np.float32)
-    )
+    return graph.gemm(summed, (matrix / TOKENS).astype(np.float32).T, bias.astype(np.float32))
 
 
 _PARTS = ("scale", "shift", "mean", "variance")

@@ -1,0 +1,183 @@
+"""`assay train`: networks that hide a counterexample, trained after SoundnessBench."""
+
+from __future__ import annotations
+
+import sys
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.errors import BadInput
+
+if TYPE_CHECKING:
+    from assay.suite.training import TrainedNetwork
+    from assay.truth.training.run import Progress
+    from assay.truth.training.settings import Schedule, Setting
+
+_MOST_NETWORKS = 200
+
+
+def train(
+    architecture: Annotated[
+        str, typer.Argument(help="cnn_1_conv, mlp_4_hidden, vit, ...: the paper's Table 1.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new folder.")],
+    channels: Annotated[int, typer.Option(min=1, max=3, help="Channels of a 5 x 5 image.")] = 1,
+    classes: Annotated[int, typer.Option(min=2, max=10, help="Number of classes.")] = 2,
+    examples: Annotated[
+        int, typer.Option(min=1, max=50, help="Examples with a counterexample, and without.")
+    ] = 10,
+    epsilon: Annotated[list[float], typer.Option(help="Radius of the boxes; repeatable.")] = (0.2,),  # type: ignore[assignment]
+    window: Annotated[
+        list[int], typer.Option(help="Epochs whose perturbations are kept; repeatable.")
+    ] = (300,),  # type: ignore[assignment]
+    margin: Annotated[
+        list[float],
+        typer.Option(help="Margin objective; 0 trains with cross-entropy; repeatable."),
+    ] = (0.01,),  # type: ignore[assignment]
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Networks of each setting: seeds 0, 1, ...")
+    ] = 1,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs.")] = 5000,
+    restarts: Annotated[int, typer.Option(min=1, help="Restarts of an attack.")] = 150,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of an attack.")] = 150,
+    gentle: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="First share of the epochs with a third of both."),
+    ] = 0.0,
+    shell: Annotated[
+        float, typer.Option(min=0, max=1, help="Least distance of counterexamples, over epsilon.")
+    ] = 0.98,
+    persist: Annotated[
+        bool, typer.Option(help="Train on the worst point found even where it does not violate.")
+    ] = False,
+    final_restarts: Annotated[int, typer.Option(min=1, help="Of the attack that decides.")] = 1000,
+    final_steps: Annotated[int, typer.Option(min=1, help="Of the attack that decides.")] = 5000,
+    device: Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Train networks that hide a counterexample from attacks; stopped, it goes on when repeated.
+
+    All networks of one command are trained together, which a GPU does in little more time than
+    one. Writes networks/, the benchmark violated/ (every instance proved), the open questions
+    regular/ and training.json. On a CPU the paper's settings take days; see
+    docs/families/trained.md.
+
+    Examples:
+
+      assay train cnn_1_conv --channels 3 --seeds 5 -o hidden
+
+      assay train tiny_mlp --examples 2 --epochs 200 --restarts 8 --steps 10 --final-restarts 50 \
+--final-steps 50 -o tiny
+    """
+    from assay.suite.training import Strength, train_into
+    from assay.truth.training.settings import Schedule, Setting
+
+    schedule = Schedule(
+        architecture=_known(architecture),
+        channels=channels,
+        classes=classes,
+        examples=examples,
+        epochs=epochs,
+        restarts=restarts,
+        steps=steps,
+        gentle=gentle,
+    )
+    settings = [
+        Setting(seed, e, w, m or None, shell, persist)
+        for e, w, m, seed in product(epsilon, window, margin, range(seeds))
+    ]
+    _refuse(schedule, settings)
+    chosen = _device(device)
+    try:
+        rows = train_into(
+            output, schedule, settings, Strength(final_restarts, final_steps), chosen, _told
+        )
+    except KeyboardInterrupt:
+        print("assay: stopped; run the same command again to continue", file=sys.stderr)
+        raise typer.Exit(130) from None
+    _show(rows, schedule.examples, output, as_json)
+
+
+def _known(architecture: str) -> str:
+    from assay.registry import named
+    from assay.truth.training.architectures import ARCHITECTURES
+
+    return named(ARCHITECTURES, architecture, "architecture").name
+
+
+def _refuse(schedule: Schedule, settings: list[Setting]) -> None:
+    from assay.truth.training.examples import drawn
+
+    if len(settings) > _MOST_NETWORKS:
+        raise BadInput(f"{len(settings)} networks at once are too many; give fewer values")
+    if len(set(settings)) < len(settings):
+        raise BadInput("an option is given twice with the same value; drop one of them")
+    for setting in settings:
+        if not 0 < setting.epsilon <= 1:
+            raise BadInput(
+                f"--epsilon {setting.epsilon:g} is not above 0 and at most 1; correct it"
+            )
+        if setting.window < 1 or (setting.margin or 0) < 0:
+            raise BadInput("--window must be at least 1 and --margin not negative; correct them")
+        drawn(schedule, setting)
+
+
+def _device(asked: str) -> str:
+    import torch
+
+    if asked == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if asked not in ("cpu", "cuda"):
+        raise BadInput(f"--device {asked} is unknown; give auto, cpu or cuda")
+    if asked == "cuda" and not torch.cuda.is_available():
+        raise BadInput("--device cuda: torch finds no GPU here; leave the option out")
+    return asked
+
+
+def _told(progress: Progress) -> None:
+    counts = " ".join(map(str, progress.hidden))
+    left = progress.seconds / progress.epoch * (progress.epochs - progress.epoch)
+    print(
+        f"train: epoch {progress.epoch}/{progress.epochs}, hidden so far {counts}, "
+        f"{progress.at_work} networks at work, {progress.seconds:.0f} s, left {left:.0f} s",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _show(rows: list[TrainedNetwork], examples: int, output: Path, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from assay.cli.output import print_json, print_line, print_table
+
+    if as_json:
+        print_json({"folder": str(output), "networks": [asdict(row) for row in rows]})
+        return
+    header = (
+        "network", "epsilon", "window", "margin", "seed", "epoch", "correct", "planted", "hidden",
+        "regular correct", "unbroken",
+    )  # fmt: skip
+    print_table(
+        f"{output}: of {examples} examples each",
+        header,
+        [
+            (
+                row.name,
+                f"{row.setting.epsilon:g}",
+                row.setting.window,
+                f"{row.setting.margin or 0:g}",
+                row.setting.seed,
+                row.epoch,
+                row.correct,
+                row.planted,
+                row.hidden,
+                row.regular_correct,
+                row.regular_unbroken,
+            )
+            for row in rows
+        ],
+    )
+    print_line(f"{output / 'violated'}: {sum(row.hidden for row in rows)} hidden counterexamples.")
