@@ -22,6 +22,7 @@ from assay.cli import (
     report,
     score,
     seal,
+    shrink,
     suites,
     verifier_check,
     verifiers,
@@ -71,6 +72,7 @@ app.command(name="explain")(explain.explain)
 app.command(name="report")(report.report)
 app.command(name="profile")(profile.profile)
 app.command(name="power")(power.power)
+app.command(name="shrink")(shrink.shrink)
 
 
 def _show_version(wanted: bool) -> None:
