@@ -60,7 +60,7 @@ def to_bits(array: np.ndarray, bits: int) -> np.ndarray:
     """The nearest numbers with so many significant bits."""
     mantissas, exponents = np.frexp(array.astype(np.float64))
     short = np.rint(np.ldexp(mantissas, bits))
-    return np.ldexp(short, exponents - bits).astype(np.float32)
+    return np.asarray(np.ldexp(short, exponents - bits), np.float32)
 
 
 ZERO_WEIGHTS = simpler_weights("zero weights", np.zeros_like)
