@@ -7,7 +7,7 @@ had, of one that needs no search, or a tree of ReLU phases. The checker has the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -21,13 +21,14 @@ from assay.question import vnnlib
 from assay.question.point_evaluation import PointEvaluation
 from assay.shrink.draft import Draft
 from assay.shrink.phase_proof import phase_proof
-from assay.truth.dyadic import short_above, short_below
+from assay.truth.dyadic import short, short_above, short_below
 from assay.truth.instance import Instance, sha256
 from assay.truth.record import Answer, Guard, Truth
 
 FAMILY = "shrunk"
 _WITHOUT_SEARCH = ("planted", "constant_box", "contractive_cnn")
 """Certificates without arrays that speak of any chain, or of many."""
+_WITNESS_BITS = (1, 2, 3, 4, 6, 8, 12, 16)
 _LESS = 1 - Fraction(1, 1 << 30)
 """What is stated of a margin that is known as a ball only."""
 
@@ -58,14 +59,35 @@ class Prover:
         return found
 
     def _violated(self, draft: Draft) -> Proved | None:
-        for moved in _witnesses(draft):
-            margin = _highest_margin(moved)
-            if margin is not None and margin <= 0:
-                witness = tuple(vnnlib.decimal(value) for value in moved.point)
-                found = self._checked(moved, margin, {"kind": "witness"}, witness=witness)
-                if found is not None:
-                    return found
-        return None
+        found = self._at_point(draft)
+        if found is not None:
+            return found
+        case = draft.case
+        point = Falsifier(draft.network, case, Excesses.of(case.violation), 0).attack()
+        return None if point is None else self._at_point(replace(draft, point=point))
+
+    def _at_point(self, draft: Draft) -> Proved | None:
+        margin = _highest_margin(draft)
+        if margin is None or margin > 0:
+            return None
+        witness = tuple(vnnlib.decimal(value) for value in draft.point)
+        return self._checked(draft, margin, {"kind": "witness"}, witness=witness)
+
+    def shorter_witness(self, found: Proved) -> Proved:
+        """The same question with a witness that is shorter to write, where there is one."""
+        if self.answer == "robust":
+            return found
+        for i in range(len(found.draft.point)):
+            for bits in _WITNESS_BITS:
+                point = list(found.draft.point)
+                point[i] = short(point[i], bits)
+                moved = replace(found.draft, point=tuple(point))
+                inside = found.draft.case.box.contains(point)
+                shorter = self._at_point(moved) if inside else None
+                if shorter is not None:
+                    found = shorter
+                    break
+        return found
 
     def _robust(self, draft: Draft) -> Proved | None:
         kinds = dict.fromkeys((self.kind, *_WITHOUT_SEARCH))
@@ -118,15 +140,6 @@ class Prover:
             if verdict.status == "verified":
                 return Proved(draft, Instance(self.name, draft.onnx, draft.vnnlib, stated, arrays))
         return None
-
-
-def _witnesses(draft: Draft) -> Iterator[Draft]:
-    """The draft with its point, then with one that projected gradients find."""
-    yield draft
-    case = draft.case
-    found = Falsifier(draft.network, case, Excesses.of(case.violation), 0).attack()
-    if found is not None:
-        yield replace(draft, point=found)
 
 
 def _highest_margin(draft: Draft) -> Fraction | None:

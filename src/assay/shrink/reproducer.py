@@ -76,8 +76,7 @@ def _lines(made: Reproducer) -> Iterator[str]:
     yield ""
     yield _sentence(name, tool.version, made.best.instance.truth, wrong)
     yield ""
-    yield f"Shrunk from `{wrong.entry.name}`; the tool was asked about these files "
-    yield f"{made.confirmation.times + 1} times and was wrong each time."
+    yield f"Shrunk from `{wrong.entry.name}`. {_confirmed(made.confirmation.times)}"
     yield ""
     yield "```console"
     yield "$ assay check ."
@@ -100,6 +99,12 @@ def _lines(made: Reproducer) -> Iterator[str]:
     yield "## Steps"
     yield ""
     yield from (f"- {step}: {count}" for step, count in made.steps.items())
+
+
+def _confirmed(times: int) -> str:
+    if times:
+        return f"After the search the tool was asked {times} more times and was wrong each time."
+    return "The answer was not confirmed after the search."
 
 
 def _option(made: Reproducer) -> str:

@@ -83,7 +83,7 @@ def shrink(request: Request, watcher: ShrinkWatcher | None = None) -> Shrunk:
             )
         search = _search(wrong, original, again, asker, request.budget, watcher)
         ended, confirmed = _searched(search, wrong)
-        best, first = search.best, search.trail[0]
+        best, first = search.prover.shorter_witness(search.best), search.trail[0]
         confirmation = Confirmation(wrong, tool, confirmed)
         result = Shrunk(
             folder=output,

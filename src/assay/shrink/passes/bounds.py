@@ -7,7 +7,7 @@ from fractions import Fraction
 from assay.shrink.draft import Draft
 from assay.shrink.reduction import Reduction
 from assay.shrink.size import cost
-from assay.truth.dyadic import leading_exponent, nearest
+from assay.truth.dyadic import short
 
 Interval = tuple[Fraction, Fraction]
 
@@ -19,20 +19,16 @@ def shorter_bounds(name: str, bits: int) -> Reduction:
         box = draft.case.box
         found = []
         for i, (low, high) in enumerate(zip(box.lower, box.upper, strict=True)):
-            short = _short(low, bits), _short(high, bits)
-            cheaper = cost(short[0]) + cost(short[1]) < cost(low) + cost(high)
-            if cheaper and (low == high or short[0] < short[1]):
-                found.append((i, short))
+            rounded = short(low, bits), short(high, bits)
+            cheaper = cost(rounded[0]) + cost(rounded[1]) < cost(low) + cost(high)
+            if cheaper and (low == high or rounded[0] < rounded[1]):
+                found.append((i, rounded))
         return found
 
     def apply(draft: Draft, start: int, stop: int) -> Draft:
         return draft.with_intervals(dict(changed(draft)[start:stop]))
 
     return Reduction(name, lambda draft: len(changed(draft)), apply)
-
-
-def _short(value: Fraction, bits: int) -> Fraction:
-    return nearest(value, leading_exponent(value) + 1 - bits) if value else value
 
 
 ONE_BIT_BOUNDS = shorter_bounds("bounds of one bit", 1)
