@@ -22,7 +22,7 @@ from assay.suite.exchange.new_folder import refuse_taken
 from assay.truth.instance import Instance
 
 SHRUNK = "shrunk"
-_PATIENCE, _LEAST_S = 4.0, 10.0
+_PATIENCE, _LEAST_S = 3.0, 5.0
 """A candidate is given up after so many times what the wrong answer took, and not before this."""
 _CONFIRMATIONS = 2
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
