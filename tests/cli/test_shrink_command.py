@@ -176,9 +176,7 @@ def test_a_truth_that_is_not_proved_accuses_nobody(bench: Path, tmp_path: Path) 
 def test_mutants_are_shrunk(mutant: str, instance: str, outcome: str, tmp_path: Path) -> None:
     suite = tmp_path / "two.yaml"
     meap = "{family: meap, fixed: {pairs: 2, inputs: 3, classes: 3, gamma: 0.5}}"
-    suite.write_text(
-        f"name: two\ntimeout: 20\nfamilies:\n  - {meap}\n  - {{family: planted}}\n"
-    )
+    suite.write_text(f"name: two\ntimeout: 20\nfamilies:\n  - {meap}\n  - {{family: planted}}\n")
     for words in (("build", suite, "-o", "bench"), ("run", "bench", "-v", mutant, "-o", "run")):
         assert assay(*words, cwd=tmp_path).returncode == 0
     done = assay(
