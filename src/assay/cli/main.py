@@ -22,6 +22,7 @@ from assay.cli import (
     report,
     score,
     seal,
+    shrink,
     suites,
     train,
     verifier_check,
@@ -72,6 +73,7 @@ app.command(name="explain")(explain.explain)
 app.command(name="report")(report.report)
 app.command(name="profile")(profile.profile)
 app.command(name="power")(power.power)
+app.command(name="shrink")(shrink.shrink)
 app.command(name="train")(train.train)
 
 

@@ -101,6 +101,11 @@ def classify_files(onnx: Path, vnnlib: Path, witness: Sequence[str] | None) -> W
     return classify(load_file(onnx), read_specification(vnnlib), witness)
 
 
+def parsed_witness(witness: Sequence[str] | None, inputs: int) -> list[Fraction] | None:
+    """The exact numbers of a witness, one decimal text an input; None where it has others."""
+    return _point(witness, inputs)[0]
+
+
 def _point(witness: Sequence[str] | None, inputs: int) -> tuple[list[Fraction] | None, str]:
     """The point as written, or None and the reason why there is none."""
     if not witness:

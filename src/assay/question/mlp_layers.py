@@ -48,7 +48,7 @@ def chain_layers(network: Network) -> tuple[AnyLayer, ...]:
         if node.op_type in _KEEPS_ORDER:
             pass
         elif node.op_type == "Conv" and weight is None and conv is None:
-            conv = _convolution(place, node, network)
+            conv = plain_convolution(place, node, network)
         elif node.op_type == "Relu" and conv is not None:
             layers.append(conv)
             conv = None
@@ -61,7 +61,7 @@ def chain_layers(network: Network) -> tuple[AnyLayer, ...]:
             and conv is None
             and node.inputs[0] == name
         ):
-            weight, bias = _affine(place, node.attributes, constants[1:])
+            weight, bias = plain_affine(place, node.attributes, constants[1:])
             if network.shapes[name] != (1, weight.shape[1]):
                 raise Unsupported(
                     f"{place} takes a tensor of shape {list(network.shapes[name])}, not one row; "
@@ -88,7 +88,8 @@ def chain_layers(network: Network) -> tuple[AnyLayer, ...]:
     return tuple(layers)
 
 
-def _convolution(place: str, node: Node, network: Network) -> ConvLayer:
+def plain_convolution(place: str, node: Node, network: Network) -> ConvLayer:
+    """A Conv node as a layer: one group, no dilation; Unsupported otherwise."""
     constants = [network.initializers.get(i) for i in node.inputs[1:]]
     kernel, attributes = constants[0], node.attributes
     shape = network.shapes[node.inputs[0]]
@@ -111,9 +112,10 @@ def _convolution(place: str, node: Node, network: Network) -> ConvLayer:
     )
 
 
-def _affine(
+def plain_affine(
     place: str, attributes: Mapping[str, object], constants: list[NDArray[np.float32] | None]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+    """Weight (units, inputs) and bias of a Gemm or MatMul whose other operands are constants."""
     matrix = constants[0]
     assert matrix is not None
     plain = attributes.get("alpha", 1) == attributes.get("beta", 1) == 1

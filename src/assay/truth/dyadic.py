@@ -48,6 +48,11 @@ def nearest(value: Fraction, exponent: int) -> Fraction:
     return round(value / unit) * unit
 
 
+def short(value: Fraction, bits: int) -> Fraction:
+    """The number of so many significant bits that is nearest to `value`."""
+    return nearest(value, leading_exponent(value) + 1 - bits) if value else value
+
+
 def leading_exponent(value: Fraction) -> int:
     """The e with 2^e <= |value| < 2^(e+1); `value` is not zero."""
     magnitude = abs(value)

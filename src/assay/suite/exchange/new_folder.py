@@ -21,7 +21,7 @@ def new_folder(target: Path) -> Iterator[Path]:
     that writing failed: who reads other files turns their errors into BadInput first.
     """
     place = Path(os.path.abspath(target))  # noqa: PTH100 - resolve() would follow links
-    _refuse_taken(place, target)
+    refuse_taken(target)
     hidden = place.parent / f".{place.name[:100]}.{secrets.token_hex(8)}"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,9 @@ def new_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
-def _refuse_taken(place: Path, target: Path) -> None:
+def refuse_taken(target: Path) -> None:
+    """Raise BadInput where a new folder cannot be made; an empty one may be there."""
+    place = Path(os.path.abspath(target))  # noqa: PTH100 - resolve() would follow links
     try:
         taken = place.is_symlink() or (place.exists() and not place.is_dir())
         taken = taken or (place.is_dir() and any(place.iterdir()))
