@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from itertools import product
 from pathlib import Path
@@ -38,7 +39,7 @@ def train(
         typer.Option(help="Margin objective; 0 trains with cross-entropy; repeatable."),
     ] = (0.01,),  # type: ignore[assignment]
     seeds: Annotated[
-        int, typer.Option(min=1, help="Networks of each setting: seeds 0, 1, ...")
+        int, typer.Option(min=1, max=_MOST_NETWORKS, help="Networks a setting: seeds 0, 1, ...")
     ] = 1,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs.")] = 5000,
     restarts: Annotated[int, typer.Option(min=1, help="Restarts of an attack.")] = 150,
@@ -53,6 +54,9 @@ def train(
     persist: Annotated[
         bool, typer.Option(help="Train on the worst point found even where it does not violate.")
     ] = False,
+    look_every: Annotated[
+        int, typer.Option(min=1, help="Epochs between two looks at what is hidden.")
+    ] = 250,
     final_restarts: Annotated[int, typer.Option(min=1, help="Of the attack that decides.")] = 1000,
     final_steps: Annotated[int, typer.Option(min=1, help="Of the attack that decides.")] = 5000,
     device: Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where.")] = "auto",
@@ -84,6 +88,10 @@ def train(
         restarts=restarts,
         steps=steps,
         gentle=gentle,
+        look_every=look_every,
+        # what need not survive a strong attack in the end need not on the way
+        look_restarts=min(Schedule.look_restarts, final_restarts),
+        look_steps=min(Schedule.look_steps, final_steps),
     )
     settings = [
         Setting(seed, e, w, m or None, shell, persist)
@@ -120,7 +128,7 @@ def _refuse(schedule: Schedule, settings: list[Setting]) -> None:
             raise BadInput(
                 f"--epsilon {setting.epsilon:g} is not above 0 and at most 1; correct it"
             )
-        if setting.window < 1 or (setting.margin or 0) < 0:
+        if setting.window < 1 or not 0 <= (setting.margin or 0) < math.inf:
             raise BadInput("--window must be at least 1 and --margin not negative; correct them")
         drawn(schedule, setting)
 
@@ -154,7 +162,7 @@ def _show(rows: list[TrainedNetwork], examples: int, output: Path, as_json: bool
     from assay.cli.output import print_json, print_line, print_table
 
     if as_json:
-        print_json({"folder": str(output), "networks": [asdict(row) for row in rows]})
+        print_json({"folder": str(output), "networks": list(map(asdict, rows))})
         return
     header = (
         "network", "epsilon", "window", "margin", "seed", "epoch", "correct", "planted", "hidden",
@@ -180,4 +188,8 @@ def _show(rows: list[TrainedNetwork], examples: int, output: Path, as_json: bool
             for row in rows
         ],
     )
-    print_line(f"{output / 'violated'}: {sum(row.hidden for row in rows)} hidden counterexamples.")
+    proved = sum(row.proved for row in rows)
+    if proved:
+        print_line(f"{output / 'violated'}: {proved} hidden counterexamples, each proved.")
+    else:
+        print_line(f"{output}: nothing stayed hidden; give more epochs, restarts and steps.")

@@ -10,8 +10,10 @@ training.checkpoint             while the work is not finished
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Sequence
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,18 +21,23 @@ from typing import Any
 import assay
 from assay.errors import BadInput
 from assay.suite.exchange.listed_files import write_list
+from assay.suite.file_lock import locked
 from assay.suite.journal import Plan, TaskRecord, open_journal, writing
 from assay.suite.listing import document, row, versions
 from assay.suite.verified import require_verified
 from assay.truth.instance import Instance
+from assay.truth.training.checkpoint import unfinished
+from assay.truth.training.look import Look
 from assay.truth.training.questions import FAMILY, question, violated
 from assay.truth.training.record import Trained
-from assay.truth.training.run import Report, Standing, counted, recorded, train
+from assay.truth.training.run import Progress, Report, counted, train
 from assay.truth.training.settings import Schedule, Setting
-from assay.truth.training.trainer import Look
+from assay.truth.training.standing import Standing
 
 SUMMARY = "training.json"
 CHECKPOINT = "training.checkpoint"
+_LOCK = ".training.lock"
+_WRITTEN_LAST = ("networks", "violated", "regular")
 _TIMEOUT = 100
 """Seconds an instance: the paper's."""
 
@@ -53,6 +60,8 @@ class TrainedNetwork:
     hidden: int
     regular_correct: int
     regular_unbroken: int
+    proved: int
+    """Instances in violated/: hidden, and wrong beyond rounding."""
 
 
 def train_into(
@@ -64,37 +73,63 @@ def train_into(
     report: Report | None = None,
 ) -> list[TrainedNetwork]:
     """Train, or go on with, all settings together, and write what became of them."""
+    plan = {
+        "schedule": asdict(schedule),
+        "settings": [asdict(setting) for setting in settings],
+        "strength": asdict(strength),
+    }
+    with _held(folder):
+        known = _finished(folder, plan)
+        if known is not None:
+            return known
+        return _trained(folder, schedule, settings, strength, device, plan, report)
+
+
+def _trained(
+    folder: Path,
+    schedule: Schedule,
+    settings: Sequence[Setting],
+    strength: Strength,
+    device: str,
+    plan: dict[str, Any],
+    report: Report | None,
+) -> list[TrainedNetwork]:
     import torch
 
-    plan = {"schedule": asdict(schedule), "settings": [asdict(s) for s in settings]}
-    known = _finished(folder, plan)
-    if known is not None:
-        return known
+    where, checkpoint, seconds = torch.device(device), folder / CHECKPOINT, 0.0
+
+    def heard(progress: Progress) -> None:
+        nonlocal seconds
+        seconds = progress.seconds
+        if report is not None:
+            report(progress)
+
     with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    where = torch.device(device)
-    begun = time.monotonic()
-    checkpoint = folder / CHECKPOINT
-    standings = train(schedule, list(settings), where, checkpoint=checkpoint, report=report)
+        standings = train(schedule, settings, where, checkpoint=checkpoint, report=heard)
     look = counted(schedule, standings, where, strength.restarts, strength.steps)
-    seconds = round(time.monotonic() - begun, 1)
-    rows = [
-        _row(f"{schedule.architecture}-{place}", standing, look, place)
+    networks = [
+        standing.recorded(
+            f"{schedule.architecture}-{place}", schedule, look.places[place], asdict(strength)
+        )
         for place, standing in enumerate(standings)
     ]
-    networks = [
-        recorded(r.name, schedule, standing, tuple(look.places[place]), asdict(strength))
-        for place, (r, standing) in enumerate(zip(rows, standings, strict=True))
+    with writing(folder):
+        for part in _WRITTEN_LAST:  # what a command that was stopped while writing left
+            shutil.rmtree(folder / part, ignore_errors=True)
+        _write_networks(folder / "networks", networks)
+        _write_regular(folder / "regular", networks)
+    proved = _write_violated(folder / "violated", networks)
+    rows = [
+        _row(trained.name, standing, look, place, proved[place])
+        for place, (trained, standing) in enumerate(zip(networks, standings, strict=True))
     ]
-    _write(folder, networks)
     summary = {
         **plan,
         "assay": assay.__version__,
         "torch": torch.__version__,
         "device": torch.cuda.get_device_name(where) if where.type == "cuda" else "cpu",
-        "seconds": seconds,
-        "strength": asdict(strength),
-        "networks": [asdict(r) for r in rows],
+        "seconds": round(seconds, 1),
+        "networks": [asdict(row) for row in rows],
     }
     with writing(folder):
         (folder / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
@@ -102,27 +137,48 @@ def train_into(
     return rows
 
 
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Hold a folder for one training; a new one that nothing came of is removed again."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder}: is a file; choose a folder to train into")
+    new = not folder.exists()
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        busy = "another training is writing here; wait for it or choose another folder"
+        lock = locked(folder / _LOCK, f"{folder}: {busy}")
+    try:
+        yield
+    finally:
+        (folder / _LOCK).unlink(missing_ok=True)
+        os.close(lock)
+        if new and not any(folder.iterdir()):
+            folder.rmdir()
+
+
 def _finished(folder: Path, plan: dict[str, Any]) -> list[TrainedNetwork] | None:
+    """What is known of this very training; BadInput for a folder that holds anything else."""
     path = folder / SUMMARY
     if not path.exists():
-        others = folder.exists() and any(p.name != CHECKPOINT for p in folder.iterdir())
-        if others and not (folder / CHECKPOINT).exists():
+        ours = {_LOCK, unfinished(folder / CHECKPOINT).name}
+        if not (folder / CHECKPOINT).exists() and {p.name for p in folder.iterdir()} - ours:
             raise BadInput(f"{folder}: is not empty; choose another folder")
         return None
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
         same = {key: summary[key] for key in plan} == json.loads(json.dumps(plan))
         rows = [
-            TrainedNetwork(**{**r, "setting": Setting(**r["setting"])}) for r in summary["networks"]
+            TrainedNetwork(**{**row, "setting": Setting(**row["setting"])})
+            for row in summary["networks"]
         ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(f"{path}: cannot be read ({error}); choose another folder") from None
     if not same:
         raise BadInput(f"{folder}: holds another training; choose another folder")
     return rows
 
 
-def _row(name: str, standing: Standing, look: Look, place: int) -> TrainedNetwork:
+def _row(name: str, standing: Standing, look: Look, place: int, proved: int) -> TrainedNetwork:
     return TrainedNetwork(
         name,
         standing.setting,
@@ -132,34 +188,32 @@ def _row(name: str, standing: Standing, look: Look, place: int) -> TrainedNetwor
         look.hidden[place],
         look.regular_correct[place],
         look.regular_unbroken[place],
+        proved,
     )
 
 
-def _write(folder: Path, networks: Sequence[Trained]) -> None:
-    with writing(folder):
-        (folder / "networks").mkdir(exist_ok=True)
-        for trained in networks:
-            trained.write(folder / "networks")
-    _write_violated(folder / "violated", networks)
-    with writing(folder):
-        _write_regular(folder / "regular", networks)
+def _write_networks(folder: Path, networks: Sequence[Trained]) -> None:
+    folder.mkdir()
+    for trained in networks:
+        trained.write(folder)
 
 
-def _write_violated(folder: Path, networks: Sequence[Trained]) -> None:
-    text = json.dumps([[t.name, asdict(t.schedule), asdict(t.setting)] for t in networks])
-    plan = Plan(text, 0, versions())
-    with open_journal(folder, plan) as journal:
-        if journal.complete() is not None:
-            return
-        journal.begin()
-        records: list[TaskRecord] = []
-        for trained in networks:
-            made = _hidden(trained)
-            if made:
-                seed = trained.setting.seed
-                records.append(journal.store(trained.name, FAMILY, seed, 0.0, made, ()))
-        rows = [row(made, _TIMEOUT) for record in records for made in record.instances]
-        journal.finish(rows, document("trained", plan, records, {}), complete=True)
+def _write_violated(folder: Path, networks: Sequence[Trained]) -> list[int]:
+    """The number of instances of each network; no folder where there are none."""
+    made = [_hidden(trained) for trained in networks]
+    if any(made):
+        text = json.dumps([[t.name, asdict(t.schedule), asdict(t.setting)] for t in networks])
+        plan = Plan(text, 0, versions())
+        with open_journal(folder, plan) as journal:
+            journal.begin()
+            records: list[TaskRecord] = [
+                journal.store(trained.name, FAMILY, trained.setting.seed, 0.0, instances, ())
+                for trained, instances in zip(networks, made, strict=True)
+                if instances
+            ]
+            rows = [row(one, _TIMEOUT) for record in records for one in record.instances]
+            journal.finish(rows, document("trained", plan, records, {}), complete=True)
+    return list(map(len, made))
 
 
 def _hidden(trained: Trained) -> tuple[Instance, ...]:

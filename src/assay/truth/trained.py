@@ -2,10 +2,10 @@
 
 No theorem: a network is trained to be wrong at one chosen point of a box and right wherever an
 attack looks (see `training/`). What is proved is the witness, in exact rationals or balls, on the
-bytes that are written. An example whose counterexample did not become one, whose centre is wrong,
-or that the last attack of the training found, gives no instance. A regular example of the same
-network gives a robust instance where a tree of ReLU phases proves it, which large networks leave
-no hope for.
+bytes that are written. An example whose counterexample did not become one or whose centre is wrong
+gives no instance; nor, with `keep: hidden`, does one that the last attack of the training found.
+A regular example of the same network gives a robust instance where a tree of ReLU phases proves
+it, which large networks leave no hope for.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from assay.errors import CannotCertify
 from assay.truth.constructor import Constructor, Knobs
 from assay.truth.instance import Instance
 from assay.truth.training.questions import FAMILY, robust, violated
-from assay.truth.training.record import Trained, read
+from assay.truth.training.record import Trained, read_shipped
 from assay.truth.training.settings import Schedule, Setting
 
 Network = Literal["fresh", "cnn_1_conv", "cnn_avgpool", "cnn_tanh", "cnn_sigmoid"]
@@ -36,6 +36,9 @@ Architecture = Literal[
     "cnn_sigmoid",
     "vit",
 ]
+
+
+_OF_ANY_NETWORK = ("network", "keep", "nodes")
 
 
 class TrainedKnobs(Knobs):
@@ -60,11 +63,35 @@ class TrainedKnobs(Knobs):
     restarts: int = Field(8, ge=1, le=1000, description="restarts of an attack; paper: 150")
     steps: int = Field(10, ge=1, le=1000, description="steps of an attack; paper: 150")
     keep: Literal["hidden", "planted"] = Field(
-        "planted", description="all counterexamples, or those that the last look did not find"
+        "planted", description="counterexamples that the last attack did not find, or all"
     )
     nodes: int = Field(
         200, ge=0, le=100_000, description="most nodes of the tree that proves a regular example"
     )
+
+    @model_validator(mode="after")
+    def _no_knobs_of_training_for_a_trained_network(self) -> TrainedKnobs:
+        if self.network != "fresh":
+            changed = [name for name in self.turned() if name not in _OF_ANY_NETWORK]
+            if changed:
+                raise ValueError(
+                    f"{self.network} is trained already; leave out {', '.join(changed)}, or set "
+                    "network to fresh"
+                )
+        return self
+
+    def turned(self) -> dict[str, object]:
+        """The knobs that are not at their defaults."""
+        given, usual = self.model_dump(mode="json"), type(self).model_fields
+        return {name: value for name, value in given.items() if value != usual[name].default}
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """What the instances are made from: of a network that is trained already, its name."""
+        given = self.model_dump(mode="json")
+        if self.network == "fresh":
+            return given
+        return {name: given[name] for name in _OF_ANY_NETWORK}
 
     @property
     def schedule(self) -> Schedule:
@@ -86,13 +113,7 @@ class TrainedKnobs(Knobs):
 
 
 def make(knobs: TrainedKnobs, seed: int) -> list[Instance]:
-    if knobs.network != "fresh":
-        trained = read(knobs.network)
-    else:
-        from assay.truth.training.run import trained_here  # torch, which other families do without
-
-        trained = trained_here(knobs.schedule, knobs.setting(seed))
-    made = list(_instances(knobs, seed, trained))
+    made = list(_instances(knobs, seed, _network(knobs, seed)))
     if not any(instance.truth.answer == "violated" for instance in made):
         raise CannotCertify(
             f"{FAMILY}: no counterexample of the network is {knobs.keep}; raise epochs, restarts "
@@ -101,14 +122,22 @@ def make(knobs: TrainedKnobs, seed: int) -> list[Instance]:
     return made
 
 
+def _network(knobs: TrainedKnobs, seed: int) -> Trained:
+    if knobs.network != "fresh":
+        return read_shipped(knobs.network)
+    from assay.truth.training.run import trained_here  # torch, which other families do without
+
+    return trained_here(knobs.schedule, knobs.setting(seed))
+
+
 def _instances(knobs: TrainedKnobs, seed: int, trained: Trained) -> Iterator[Instance]:
-    parameters, planted = knobs.model_dump(mode="json"), len(trained.examples.targets)
+    planted = len(trained.examples.targets)
     for place in range(planted) if knobs.keep == "planted" else trained.kept:
-        found = violated(trained, place, parameters, seed)
+        found = violated(trained, place, knobs.parameters, seed)
         if found is not None:
             yield found
     for place in range(planted, 2 * planted):
-        proved = robust(trained, place, parameters, seed, knobs.nodes)
+        proved = robust(trained, place, knobs.parameters, seed, knobs.nodes)
         if proved is not None:
             yield proved
 

@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from assay.truth.training.bank import Bank
+from assay.truth.training.example_tensors import ExampleTensors
 from assay.truth.training.replay import Replayed
 
 
 class Ascent:
     """Attacks examples of a bank; tensors are laid out once, the weights may change between calls.
 
-    `centres` is [networks, examples, inputs], `labels` [networks, examples], `epsilon`
-    [networks], `draws` a source of noise for each network, so that it does not matter in which
-    company a network is trained. `fast` computes in half precision on a GPU. The best
-    point starts at minus infinity: the released code starts at a margin of
-    zero and hands back noise whenever it fails.
+    `draws` is a source of noise for each network; `fast` computes in half precision on a GPU.
     """
 
     def __init__(
         self,
         bank: Bank,
-        centres: Tensor,
-        labels: Tensor,
-        epsilon: Tensor,
+        attacked: ExampleTensors,
+        draws: Sequence[torch.Generator],
         *,
         restarts: int,
         step_size: float,
-        draws: list[torch.Generator],
         fast: bool,
     ) -> None:
-        self._bank, self._draws = bank, draws
+        self._bank, self._draws, centres = bank, draws, attacked.centres
         self._centres = centres.unsqueeze(2)
-        self._labels = labels[:, :, None, None].expand(-1, -1, restarts, 1)
-        self._radius = epsilon.view(-1, 1, 1, 1)
+        self._labels = attacked.labels[:, :, None, None].expand(-1, -1, restarts, 1)
+        self._radius = attacked.epsilon.view(-1, 1, 1, 1)
         self._step = step_size * self._radius
         networks, examples, inputs = centres.shape
         self._fast = fast and centres.is_cuda
@@ -44,17 +41,17 @@ class Ascent:
         """The largest margin of a wrong class over the label that was seen."""
         self.best = torch.zeros(networks, examples, inputs, device=centres.device)
         """The shift from the centre at which it was seen."""
-        state = [self._shift, self.margin, self.best]
-        self._replayed = Replayed(self._move, state)
+        self._moved = Replayed(self._move, [self._shift, self.margin, self.best])
 
     def run(self, steps: int) -> None:
+        """From random points of the boxes; `margin` and `best` are of all points on the way."""
         with torch.no_grad():
             for kept, new in zip(self._frozen, self._bank.frozen(fast=self._fast), strict=True):
                 kept.copy_(new)
             self._scatter(self._shift)
             self.margin.fill_(-torch.inf)
         for _ in range(steps):
-            self._replayed()
+            self._moved()
 
     def anywhere(self) -> Tensor:
         """A random shift for each example."""

@@ -12,8 +12,6 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from assay.truth.training.architectures import Architecture, Chain
-
 Parameters = dict[str, Tensor]
 
 
@@ -34,20 +32,6 @@ class Bank(Protocol):
     def train(self, points: Tensor, weights: Tensor) -> Tensor:
         """As `run`; `weights` [networks, points] says how much a point counts in statistics."""
         ...
-
-
-def new_bank(
-    architecture: Architecture,
-    channels: int,
-    classes: int,
-    seeds: list[int],
-    device: torch.device,
-) -> Bank:
-    from assay.truth.training.chain_bank import ChainBank
-    from assay.truth.training.transformer_bank import TransformerBank
-
-    kind = ChainBank if isinstance(architecture, Chain) else TransformerBank
-    return kind(architecture, channels, classes, seeds, device)  # type: ignore[arg-type]
 
 
 def stacked(drawn: list[Mapping[str, Tensor]], device: torch.device) -> Parameters:

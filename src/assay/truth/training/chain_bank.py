@@ -25,8 +25,8 @@ class ChainBank:
         self, chain: Chain, channels: int, classes: int, seeds: list[int], device: torch.device
     ) -> None:
         self._classes = classes
-        self.layers = (*chain.layers, Dense(classes))
-        self.shape = input_shape(chain, channels)
+        self._layers = (*chain.layers, Dense(classes))
+        self._shape = input_shape(chain, channels)
         self._activation = _ACTIVATIONS[chain.activation]
         self._steady = float(self._activation(torch.ones(())))
         self.parameters: Parameters = stacked([self._drawn(seed) for seed in seeds], device)
@@ -37,8 +37,8 @@ class ChainBank:
     def _drawn(self, seed: int) -> Parameters:
         draw = torch.Generator().manual_seed(seed)
         drawn: Parameters = {}
-        channels, inputs = self.shape[0], size(self.shape)
-        for position, layer in enumerate(self.layers):
+        channels, inputs = self._shape[0], size(self._shape)
+        for position, layer in enumerate(self._layers):
             if isinstance(layer, Pool):
                 continue
             if isinstance(layer, Conv):
@@ -60,7 +60,7 @@ class ChainBank:
     def _matrices(self) -> list[Tensor]:
         made: list[Tensor] = []
         pooled = False
-        for position, layer in enumerate(self.layers):
+        for position, layer in enumerate(self._layers):
             if isinstance(layer, Pool):
                 pooled = True
                 continue

@@ -16,6 +16,7 @@ GRID = 2.0**-20
 """Centres, radius and counterexamples are multiples of it: exact in float32 and as decimals."""
 _MOST_TRIED = 100_000
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ def drawn(schedule: Schedule, setting: Setting) -> Examples:
     draw = np.random.default_rng([setting.seed, 0x5B])
     shape = input_shape(ARCHITECTURES[schedule.architecture], schedule.channels)
     epsilon = round(setting.epsilon * schedule.span / GRID) * GRID
+    if epsilon <= 0:
+        raise BadInput(f"epsilon {setting.epsilon:g} is below {GRID:g}, the grid; raise it")
     centres = _apart(draw, 2 * schedule.examples, size(shape), schedule.span, epsilon)
     labels = draw.integers(schedule.classes, size=2 * schedule.examples)
     other = draw.integers(1, schedule.classes, size=schedule.examples)
@@ -51,9 +54,9 @@ def drawn(schedule: Schedule, setting: Setting) -> Examples:
     )
 
 
-def _apart(draw: Generator, count: int, inputs: int, span: float, epsilon: float) -> Floats:
+def _apart(draw: Generator, count: int, inputs: int, span: float, epsilon: float) -> Doubles:
     """Centres whose boxes do not meet."""
-    chosen: list[NDArray[np.float64]] = []
+    chosen: list[Doubles] = []
     for _ in range(_MOST_TRIED):
         centre = np.round(draw.uniform(-span, span, inputs) / GRID) * GRID
         if all(np.abs(centre - other).max() > 2 * epsilon for other in chosen):

@@ -23,6 +23,7 @@ from assay.truth.dyadic import short_above
 from assay.truth.exact_radius import robust_by_tree
 from assay.truth.instance import Instance
 from assay.truth.training.architectures import ARCHITECTURES, Chain, Dense
+from assay.truth.training.examples import Floats
 from assay.truth.training.record import Trained
 
 FAMILY = "trained"
@@ -81,11 +82,12 @@ def question(trained: Trained, place: int, parameters: Mapping[str, object], see
     )
 
 
-def _point(row: object) -> Point:
-    return tuple(map(Fraction, row.tolist()))  # type: ignore[attr-defined]
+def _point(row: Floats) -> Point:
+    return tuple(map(Fraction, row.tolist()))
 
 
 def _alone(instance: Instance) -> Instance:
+    """Without the twin that other families make of every instance."""
     return replace(instance, truth=replace(instance.truth, twin=None))
 
 

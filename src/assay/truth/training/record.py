@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from assay.errors import BadInput
-from assay.registry import named
 from assay.truth.training.examples import GRID, Examples
 from assay.truth.training.settings import Schedule, Setting
 
 SHIPPED = Path(__file__).with_name("shipped")
+Facts = dict[str, Any]
 _SCHEMA = 1
 
 
@@ -29,7 +29,7 @@ class Trained:
     kept: tuple[int, ...]
     schedule: Schedule
     setting: Setting
-    facts: dict[str, Any]
+    facts: Facts
     """Whatever was measured: epochs, seconds, counts, the machine."""
 
     def write(self, folder: Path) -> None:
@@ -54,15 +54,16 @@ class Trained:
 
 
 def shipped() -> list[str]:
+    """The names of the networks that come with Assay."""
     return sorted(path.stem for path in SHIPPED.glob("*.onnx"))
 
 
-def read(reference: str) -> Trained:
-    """A network that comes with Assay by its name, or one of `assay train` by its path."""
-    if "/" in reference:
-        path = Path(reference)
-    else:
-        path = SHIPPED / f"{named({n: n for n in shipped()}, reference, 'trained network')}.onnx"
+def read_shipped(name: str) -> Trained:
+    return read(SHIPPED / f"{name}.onnx")
+
+
+def read(path: Path) -> Trained:
+    """A network that `Trained.write` wrote, by the path of its ONNX file."""
     beside = path.with_suffix(".json")
     try:
         onnx = path.read_bytes()
@@ -90,7 +91,7 @@ def read(reference: str) -> Trained:
             f"{error.filename}: cannot be read ({error.strerror}); give NAME.onnx of a folder that "
             "assay train wrote, with NAME.json beside it"
         ) from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadInput(
             f"{beside}: is no record of a trained network ({error}); train it again"
         ) from None

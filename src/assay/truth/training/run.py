@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 
 from assay.errors import BadInput
-from assay.truth.training.architectures import ARCHITECTURES
-from assay.truth.training.checkpoint import load, save
-from assay.truth.training.examples import drawn
+from assay.truth.training.checkpoint import Saved, load, save
+from assay.truth.training.look import Look
 from assay.truth.training.record import Trained
 from assay.truth.training.settings import Schedule, Setting
-from assay.truth.training.trainer import Look, Trainer
-from assay.truth.training.written import network_bytes
+from assay.truth.training.standing import Standing
+from assay.truth.training.trainer import Trainer
 
-Arrays = dict[str, np.ndarray]
 _SHRINK_BELOW = 0.75
 """Networks that are done are dropped when fewer than this share is left."""
-
-
-@dataclass
-class Standing:
-    """The best look at one network so far, and its parameters then."""
-
-    setting: Setting
-    epoch: int = 0
-    correct: int = 0
-    planted: int = 0
-    hidden: int = -1
-    places: list[int] = field(default_factory=list)
-    """Which examples were hidden."""
-    weights: Arrays | None = None
-    done: bool = False
+_SAVE_EVERY_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +27,7 @@ class Progress:
     epoch: int
     epochs: int
     seconds: float
-    hidden: list[int]
+    hidden: tuple[int, ...]
     """The most that were hidden at a look, for each network."""
     at_work: int
 
@@ -55,7 +37,7 @@ Report = Callable[[Progress], None]
 
 def train(
     schedule: Schedule,
-    settings: list[Setting],
+    settings: Sequence[Setting],
     device: torch.device,
     *,
     checkpoint: Path | None = None,
@@ -67,95 +49,58 @@ def train(
     A network is done when all its counterexamples are hidden at a look, or when the epochs are
     over. As in the released code the best network of all looks is kept.
     """
-    begun = time.monotonic()
-    standings = [Standing(setting) for setting in settings]
-    trainer, live, before = _started(schedule, standings, device, checkpoint)
-    while live and trainer.epoch < schedule.epochs:
+    begun = said = time.monotonic()
+    before, standings, live, trainer = _started(schedule, settings, device, checkpoint)
+    while not all(standing.done for standing in standings):
         trainer.advance()
-        spent = time.monotonic() - begun
         due = trainer.epoch % schedule.look_every == 0 or trainer.epoch == schedule.epochs
-        late = until is not None and spent > until
         if due:
             look = trainer.look(schedule.look_restarts, schedule.look_steps)
-            _note(standings, live, trainer, look)
-            places = [i for i, at in enumerate(live) if not standings[at].done]
-            if len(places) < _SHRINK_BELOW * len(live):
-                live = [live[i] for i in places]
-                trainer = trainer.only(places) if live else trainer
+            for place, at in enumerate(live):
+                standings[at] = standings[at].after(look, place, trainer)
+            places = [place for place, at in enumerate(live) if not standings[at].done]
+            if places and len(places) < _SHRINK_BELOW * len(live):
+                live = [live[place] for place in places]
+                trainer = trainer.only(places)
+        now = time.monotonic()
+        late = until is not None and now - begun > until
+        if due or late or now - said > _SAVE_EVERY_S:
+            said, spent = now, before + now - begun
+            if checkpoint is not None:
+                state = {k: v.detach().cpu().numpy() for k, v in trainer.state().items()}
+                saved = Saved(spent, tuple(standings), tuple(live), trainer.epoch, state)
+                save(checkpoint, schedule, device.type, saved)
             if report is not None:
-                hidden = [max(s.hidden, 0) for s in standings]
-                at_work = sum(not s.done for s in standings)
-                report(Progress(trainer.epoch, schedule.epochs, before + spent, hidden, at_work))
-        if checkpoint is not None and (due or late):
-            _save(checkpoint, schedule, standings, trainer, live, before + spent)
+                report(_progress(trainer, standings, spent))
         if late:
             break
     return standings
 
 
-def _note(standings: list[Standing], live: list[int], trainer: Trainer, look: Look) -> None:
-    kept = trainer.bank.parameters | trainer.bank.statistics
-    for place, at in enumerate(live):
-        standing = standings[at]
-        if standing.done:
-            continue
-        if look.hidden[place] >= standing.hidden:
-            standing.hidden = look.hidden[place]
-            standing.correct, standing.planted = look.correct[place], look.planted[place]
-            standing.epoch, standing.places = trainer.epoch, look.places[place]
-            standing.weights = {k: v[place].detach().cpu().numpy().copy() for k, v in kept.items()}
-        standing.done = (
-            standing.hidden == trainer.schedule.examples or trainer.epoch == trainer.schedule.epochs
-        )
-
-
 def _started(
-    schedule: Schedule, standings: list[Standing], device: torch.device, checkpoint: Path | None
-) -> tuple[Trainer, list[int], float]:
-    live = list(range(len(standings)))
+    schedule: Schedule, settings: Sequence[Setting], device: torch.device, checkpoint: Path | None
+) -> tuple[float, list[Standing], list[int], Trainer]:
+    """Seconds spent before, the standings, which of them are trained, and their trainer."""
     if checkpoint is None or not checkpoint.exists():
-        return Trainer(schedule, [s.setting for s in standings], device), live, 0.0
-    arrays, note = load(checkpoint)
-    if note["plan"] != _plan(schedule, standings):
-        raise BadInput(f"{checkpoint}: belongs to another training; choose another folder")
-    for at, (standing, known) in enumerate(zip(standings, note["standings"], strict=True)):
-        for name, value in known.items():
-            setattr(standing, name, value)
-        prefix = f"best{at}."
-        weights = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-        standing.weights = weights or None
-    live = note["live"]
-    trainer = Trainer(schedule, [standings[at].setting for at in live], device)
-    state = {k.removeprefix("now."): v for k, v in arrays.items() if k.startswith("now.")}
-    trainer.restore(state, note["epoch"])
-    return trainer, live, note["seconds"]
+        standings = [Standing(setting) for setting in settings]
+        return 0.0, standings, list(range(len(settings))), Trainer(schedule, settings, device)
+    saved = load(checkpoint, schedule, settings, device.type)
+    trainer = Trainer(schedule, [settings[at] for at in saved.live], device)
+    try:
+        trainer.restore(saved.state, saved.epoch)
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise BadInput(f"{checkpoint}: does not fit this torch ({error}); remove it") from None
+    return saved.seconds, list(saved.standings), list(saved.live), trainer
 
 
-def _save(
-    path: Path,
-    schedule: Schedule,
-    standings: list[Standing],
-    trainer: Trainer,
-    live: list[int],
-    seconds: float,
-) -> None:
-    arrays = {f"now.{k}": v.detach().cpu().numpy() for k, v in trainer.state().items()}
-    for at, standing in enumerate(standings):
-        for name, value in (standing.weights or {}).items():
-            arrays[f"best{at}.{name}"] = value
-    known = ("epoch", "correct", "planted", "hidden", "places", "done")
-    note = {
-        "plan": _plan(schedule, standings),
-        "standings": [{name: getattr(s, name) for name in known} for s in standings],
-        "live": live,
-        "epoch": trainer.epoch,
-        "seconds": seconds,
-    }
-    save(path, arrays, note)
-
-
-def _plan(schedule: Schedule, standings: list[Standing]) -> dict[str, Any]:
-    return {"schedule": asdict(schedule), "settings": [asdict(s.setting) for s in standings]}
+def _progress(trainer: Trainer, standings: Sequence[Standing], seconds: float) -> Progress:
+    return Progress(
+        trainer.epoch,
+        trainer.schedule.epochs,
+        seconds,
+        tuple(max(standing.hidden, 0) for standing in standings),
+        sum(not standing.done for standing in standings),
+    )
 
 
 def trained_here(schedule: Schedule, setting: Setting) -> Trained:
@@ -166,45 +111,19 @@ def trained_here(schedule: Schedule, setting: Setting) -> Trained:
         (standing,) = train(schedule, [setting], torch.device("cpu"))
     finally:
         torch.set_num_threads(threads)
-    return recorded("network", schedule, standing, tuple(standing.places), {})
+    return standing.recorded("network", schedule, standing.places, {})
 
 
 def counted(
-    schedule: Schedule, standings: list[Standing], device: torch.device, restarts: int, steps: int
+    schedule: Schedule,
+    standings: Sequence[Standing],
+    device: torch.device,
+    restarts: int,
+    steps: int,
 ) -> Look:
     """A last look at the best of every network."""
     trainer = Trainer(schedule, [standing.setting for standing in standings], device)
-    with torch.no_grad():
-        for name, tensor in (trainer.bank.parameters | trainer.bank.statistics).items():
-            for place, standing in enumerate(standings):
-                assert standing.weights is not None
-                tensor[place].copy_(torch.from_numpy(standing.weights[name]))
+    for place, standing in enumerate(standings):
+        assert standing.weights is not None
+        trainer.set_weights(place, standing.weights)
     return trainer.look(restarts, steps)
-
-
-def recorded(
-    name: str,
-    schedule: Schedule,
-    standing: Standing,
-    kept: tuple[int, ...],
-    facts: dict[str, Any],
-) -> Trained:
-    """A network as it is written; `kept` are the examples that stayed hidden."""
-    assert standing.weights is not None
-    architecture = ARCHITECTURES[schedule.architecture]
-    onnx = network_bytes(architecture, schedule.channels, standing.weights)
-    measured = {
-        "epoch": standing.epoch,
-        "correct": standing.correct,
-        "planted": standing.planted,
-        "hidden": standing.hidden,
-    }
-    return Trained(
-        name,
-        onnx,
-        drawn(schedule, standing.setting),
-        kept,
-        schedule,
-        standing.setting,
-        measured | facts,
-    )

@@ -6,6 +6,8 @@ map a channel, whenever the network is attacked or written.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -16,6 +18,7 @@ _PLACES = SIDE * SIDE
 TOKENS = _PLACES + 1
 _MOMENTUM = 0.1
 LEAST_VARIANCE = 1e-5
+Normalise = Callable[[str, Tensor], Tensor]
 
 
 class TransformerBank:
@@ -27,25 +30,23 @@ class TransformerBank:
         seeds: list[int],
         device: torch.device,
     ) -> None:
-        self.architecture = architecture
+        self._architecture = architecture
         self._channels, self._classes = channels, classes
         self.parameters: Parameters = stacked([self._drawn(seed) for seed in seeds], device)
         width = architecture.width
         self.statistics: Parameters = {}
-        for norm in self.norms():
+        for norm in self._norms():
             self.statistics[f"{norm}.mean"] = torch.zeros(len(seeds), width, device=device)
             self.statistics[f"{norm}.variance"] = torch.ones(len(seeds), width, device=device)
 
-    def norms(self) -> list[str]:
-        blocks = range(self.architecture.depth)
+    def _norms(self) -> list[str]:
+        blocks = range(self._architecture.depth)
         return [f"{b}.{part}" for b in blocks for part in ("attention", "forward")] + ["head"]
 
     def _drawn(self, seed: int) -> Parameters:
         draw = torch.Generator().manual_seed(seed)
-        width, hidden = (
-            self.architecture.width,
-            self.architecture.width * self.architecture.expansion,
-        )
+        width = self._architecture.width
+        hidden = width * self._architecture.expansion
         drawn: Parameters = {
             "embed.weight": uniform(draw, (self._channels, width), self._channels),
             "embed.bias": uniform(draw, (width,), self._channels),
@@ -57,13 +58,13 @@ class TransformerBank:
             drawn[f"{name}.weight"] = uniform(draw, (inputs, outputs), inputs)
             drawn[f"{name}.bias"] = uniform(draw, (outputs,), inputs)
 
-        for block in range(self.architecture.depth):
+        for block in range(self._architecture.depth):
             for part in ("query", "key", "value", "out"):
                 linear(f"{block}.{part}", width, width)
             linear(f"{block}.rise", width, hidden)
             linear(f"{block}.fall", hidden, width)
         linear("read", width, self._classes)
-        for norm in self.norms():
+        for norm in self._norms():
             drawn[f"{norm}.scale"] = torch.ones(width)
             drawn[f"{norm}.shift"] = torch.zeros(width)
         return drawn
@@ -71,7 +72,7 @@ class TransformerBank:
     def frozen(self, *, fast: bool = False) -> list[Tensor]:
         """Parameters in name order, then a factor and an offset for each normalisation."""
         made = [self.parameters[name] for name in sorted(self.parameters)]
-        for norm in self.norms():
+        for norm in self._norms():
             made += self._affine(
                 norm, self.statistics[f"{norm}.mean"], self.statistics[f"{norm}.variance"]
             )
@@ -81,12 +82,11 @@ class TransformerBank:
         names = sorted(self.parameters)
         given = dict(zip(names, frozen, strict=False))
         affine = frozen[len(names) :]
-        order = self.norms()
+        order = self._norms()
 
         def normalise(norm: str, values: Tensor) -> Tensor:
             at = 2 * order.index(norm)
-            shape = (values.shape[0], *[1] * (values.dim() - 2), values.shape[-1])
-            return values * affine[at].view(shape) + affine[at + 1].view(shape)
+            return values * _along(affine[at], values) + _along(affine[at + 1], values)
 
         return self._forward(given, points, normalise)
 
@@ -95,7 +95,7 @@ class TransformerBank:
             counts = weights / weights.sum(1, keepdim=True)
             inner = values if values.dim() == 3 else values.mean(2)
             mean = torch.einsum("mb,mbw->mw", counts, inner)
-            centred = values - mean.view(mean.shape[0], *[1] * (values.dim() - 2), -1)
+            centred = values - _along(mean, values)
             squares = centred.square() if values.dim() == 3 else centred.square().mean(2)
             variance = torch.einsum("mb,mbw->mw", counts, squares)
             with torch.no_grad():
@@ -103,8 +103,7 @@ class TransformerBank:
                     kept = self.statistics[f"{norm}.{name}"]
                     kept.copy_(kept + _MOMENTUM * (seen.detach() - kept))
             factor, offset = self._affine(norm, mean, variance)
-            shape = (values.shape[0], *[1] * (values.dim() - 2), values.shape[-1])
-            return values * factor.view(shape) + offset.view(shape)
+            return values * _along(factor, values) + _along(offset, values)
 
         return self._forward(self.parameters, points, normalise)
 
@@ -112,10 +111,9 @@ class TransformerBank:
         factor = self.parameters[f"{norm}.scale"] * torch.rsqrt(variance + LEAST_VARIANCE)
         return [factor, self.parameters[f"{norm}.shift"] - mean * factor]
 
-    def _forward(self, given: Parameters, points: Tensor, normalise: object) -> Tensor:
-        assert callable(normalise)
+    def _forward(self, given: Parameters, points: Tensor, normalise: Normalise) -> Tensor:
         networks, count, _ = points.shape
-        width, heads = self.architecture.width, self.architecture.heads
+        width, heads = self._architecture.width, self._architecture.heads
 
         def linear(name: str, values: Tensor) -> Tensor:
             flat = values.reshape(networks, -1, values.shape[-1])
@@ -128,7 +126,7 @@ class TransformerBank:
         tokens = (tokens + given["embed.bias"].view(networks, 1, 1, width)).to(given["class"].dtype)
         first = given["class"].view(networks, 1, 1, width).expand(-1, count, -1, -1)
         values = torch.cat([first, tokens], 2) + given["positions"].unsqueeze(1)
-        for block in range(self.architecture.depth):
+        for block in range(self._architecture.depth):
             seen = normalise(f"{block}.attention", values)
             query, key, value = (
                 linear(f"{block}.{part}", seen)
@@ -144,3 +142,8 @@ class TransformerBank:
             risen = torch.relu(linear(f"{block}.rise", normalise(f"{block}.forward", values)))
             values = values + linear(f"{block}.fall", risen)
         return linear("read", normalise("head", values.mean(2))).float()
+
+
+def _along(vectors: Tensor, values: Tensor) -> Tensor:
+    """[networks, width] in a shape that spreads over [networks, ..., width]."""
+    return vectors.view(values.shape[0], *[1] * (values.dim() - 2), values.shape[-1])
