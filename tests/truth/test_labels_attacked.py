@@ -58,8 +58,10 @@ def test_the_sample_spans_families_and_hard_fractions() -> None:
         "exact_radius",
         "meap",
         "paired_bias",
+        "planted",
         "polynomial",
         "residual",
+        "trained",
     }
     assert any(truth.parameters.get("fraction") == 0.99999 for truth in truths)
     assert {truth.answer for truth in truths} == {"robust", "violated"}

@@ -76,7 +76,6 @@ def train(
       assay train tiny_mlp --examples 2 --epochs 200 --restarts 8 --steps 10 --final-restarts 50 \
 --final-steps 50 -o tiny
     """
-    from assay.suite.training import Strength, train_into
     from assay.truth.training.settings import Schedule, Setting
 
     schedule = Schedule(
@@ -99,6 +98,8 @@ def train(
     ]
     _refuse(schedule, settings)
     chosen = _device(device)
+    from assay.suite.training import Strength, train_into  # torch takes a second to load
+
     try:
         rows = train_into(
             output, schedule, settings, Strength(final_restarts, final_steps), chosen, _told
