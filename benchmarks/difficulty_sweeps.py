@@ -63,7 +63,7 @@ SWEEPS: Mapping[str, tuple[Sweep, ...]] = {
         Sweep("width", (0.3, 0.2, 0.1, 0.05, 0.02)),
         Sweep("parities", (6, 8, 11, 16, 24), {"kind": "xor_lock", "inputs": 24}),
     ),
-    "trained": (Sweep("epochs", (50, 100, 200, 400, 800), {"restarts": 16, "steps": 20}),),
+    "trained": (Sweep("epochs", (800, 400, 200, 100, 50), {"restarts": 16, "steps": 20}),),
     "softmax_attention": (Sweep("margin_slack", (20.0, 10.0, 5.0, 2.0, 1.05, 1.00001)),),
     "linear_attention": (Sweep("margin_factor", (20.0, 10.0, 5.0, 3.0, 1.5, 1.1, 1.001)),),
     "polynomial": (
