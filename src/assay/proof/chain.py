@@ -1,8 +1,8 @@
 """A network as a chain: affine, ReLU, affine, ReLU, …, affine, over the flattened tensors.
 
 The graph itself is recognised: every node must take its data from the node before it. An affine
-map is one Gemm, one Conv, or one MatMul with at most one Add after it, so that its float32
-evaluation is one sum of fan-in + 1 terms a unit; the guard relies on that.
+map is one Gemm, one Conv, one AveragePool, or one MatMul with at most one Add after it, so that its
+float32 evaluation is one sum of fan-in + 1 terms a unit; the guard relies on that.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from flint import fmpz_mat
 
 from assay.proof.arithmetic import Rejected, Unsupported, Vector, column, entries
 from assay.proof.convolution import MOST_WINDOWS, Convolution, read_convolution
+from assay.proof.pooling import read_pool
 from assay.proof.reader import Graph, Node, Tensor
 
 _LONGEST_DENOMINATOR = 1 << 16
@@ -131,7 +132,7 @@ def follow(
         data = [i for i in node.inputs if i not in graph.constants and i not in graph.integers]
         if data != [name]:
             raise Unsupported(f"{node.place()} does not continue a chain of layers")
-        if node.lists and node.operator != "Conv":
+        if node.lists and node.operator not in ("Conv", "AveragePool"):
             raise Unsupported(f"{node.place()} has an attribute that the checker does not know")
         form = (node.operator, len(node.inputs))
         if node.operator in ("Flatten", "Reshape", "Identity"):
@@ -149,6 +150,9 @@ def follow(
             windows += affine.fan_in * prod(affine.geometry.positions)
             if windows > MOST_WINDOWS:
                 raise Unsupported(f"{node.place()} makes the network too large for the checker")
+        elif form == ("AveragePool", 1) and affine is None:
+            matrix, denominator, shape = read_pool(node, shape)
+            affine = Affine(matrix, (0,) * int(matrix.nrows()), denominator)
         elif form == ("Add", 2) and not node.attributes and isinstance(affine, Affine):
             if any(affine.bias):
                 raise Unsupported(f"{node.place()} adds a second bias")

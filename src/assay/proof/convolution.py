@@ -114,40 +114,47 @@ def read_convolution(
 ) -> tuple[Convolution, tuple[int, ...]]:
     """The map of a plain two-dimensional Conv node over one image, and the shape it makes."""
     kernel = graph.constants.get(node.inputs[1])
-    known = {"kernel_shape", "strides", "pads", "dilations"}
-    plain = set(node.lists) <= known and node.attributes in ({}, {"group": 1})
+    plain = node.attributes in ({}, {"group": 1})
     if kernel is None or node.inputs[0] != name or not plain:
         raise Unsupported(f"{node.place()} is not data under plain constant filters")
-    if len(shape) != 4 or shape[0] != 1 or len(kernel.shape) != 4 or kernel.shape[1] != shape[1]:
+    if len(kernel.shape) != 4 or shape[1:2] != kernel.shape[1:2]:
         raise Unsupported(f"{node.place()} takes shape {shape}, not one image that fits it")
     filters, channels, *sides = kernel.shape
-    strides = node.lists.get("strides", (1, 1))
-    pads = node.lists.get("pads", (0, 0, 0, 0))
-    stated = node.lists.get("kernel_shape", tuple(sides)), node.lists.get("dilations", (1, 1))
-    if stated != (tuple(sides), (1, 1)) or len(strides) != 2 or len(pads) != 4:
-        raise Unsupported(f"{node.place()} has a dilated window or one that is not its kernel's")
-    if min(strides) < 1 or min(pads) < 0 or max(*strides, *pads) > max(*shape, *sides):
-        raise Unsupported(f"{node.place()} has strides or padding out of proportion")
-    room = [shape[i + 2] + pads[i] + pads[i + 2] - sides[i] for i in (0, 1)]
-    if min(room) < 0:
-        raise Rejected(f"{node.place()} has a kernel larger than its padded input")
-    positions = room[0] // strides[0] + 1, room[1] // strides[1] + 1
-    taps = channels * prod(sides)
+    if node.lists.get("kernel_shape", tuple(sides)) != tuple(sides):
+        raise Unsupported(f"{node.place()} has a window that is not its kernel's")
+    geometry = read_geometry(node, shape, tuple(sides))
+    positions, taps = geometry.positions, channels * prod(sides)
     if max(taps, filters) * prod(positions) > MOST_WINDOWS:
         raise Unsupported(f"{node.place()} is larger than the checker follows")
-    geometry = Geometry(
-        (shape[1], shape[2], shape[3]),
-        (sides[0], sides[1]),
-        (strides[0], strides[1]),
-        (pads[0], pads[1]),
-        positions,
-    )
     values = kernel.values()
     bias = _bias(node, filters, graph)
     common = lcm(values.denominator, bias.denominator)
     weight = fmpz_mat(filters, taps, list(values.over(common)))
     spread = tuple(b for b in bias.over(common) for _ in range(prod(positions)))
     return Convolution(weight, spread, common, geometry), (1, filters, *positions)
+
+
+def read_geometry(node: Node, shape: tuple[int, ...], sides: tuple[int, ...]) -> Geometry:
+    """How a window with these sides moves over one image."""
+    strides = node.lists.get("strides", (1, 1))
+    pads = node.lists.get("pads", (0, 0, 0, 0))
+    known = {"kernel_shape", "strides", "pads", "dilations"}
+    if len(shape) != 4 or shape[0] != 1 or not set(node.lists) <= known:
+        raise Unsupported(f"{node.place()} takes shape {shape}, not one image that fits it")
+    if node.lists.get("dilations", (1, 1)) != (1, 1) or len(strides) != 2 or len(pads) != 4:
+        raise Unsupported(f"{node.place()} has a window that is dilated or has other axes")
+    if min(*strides, *sides) < 1 or min(pads) < 0 or max(*strides, *pads) > max(*shape, *sides):
+        raise Unsupported(f"{node.place()} has strides or padding out of proportion")
+    room = [shape[i + 2] + pads[i] + pads[i + 2] - sides[i] for i in (0, 1)]
+    if min(room) < 0:
+        raise Rejected(f"{node.place()} has a kernel larger than its padded input")
+    return Geometry(
+        (shape[1], shape[2], shape[3]),
+        (sides[0], sides[1]),
+        (strides[0], strides[1]),
+        (pads[0], pads[1]),
+        (room[0] // strides[0] + 1, room[1] // strides[1] + 1),
+    )
 
 
 def _bias(node: Node, filters: int, graph: Graph) -> Vector:

@@ -28,7 +28,7 @@ from math import prod
 from flint import fmpq, fmpq_mat, fmpq_poly
 
 from assay.proof.arithmetic import Unsupported, from_flint, to_flint
-from assay.proof.forms import Form, Hinge, Space
+from assay.proof.forms import RELU, Form, Hinge, Space
 from assay.proof.spread import Spread
 
 Row = tuple[fmpq, ...]
@@ -62,7 +62,7 @@ def _read(space: Space, form: Form) -> Hinges:
     """The hinges that a form takes from its constant."""
     inside = []
     for number, unit in space.units(form).items():
-        if unit.inside is None or form.terms[number] > 0:
+        if unit.curve != RELU or form.terms[number] > 0:
             raise Unsupported("the violating set is not that of a sum of hinges")
         inside.append((-form.terms[number], unit.inside))
     used = sorted({i for _, own in inside for i in own.terms})

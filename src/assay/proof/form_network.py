@@ -1,14 +1,13 @@
 """From a graph to the forms of its outputs.
 
-The graph is a chain of affine maps and ReLUs, or the sum of such a chain and of a smooth branch:
-affine maps with Sigmoid or Tanh between them. Of a smooth unit only its range is used, [0, 1] or
-[-1, 1], which holds whatever enters it.
+The graph is a chain of affine maps with ReLU, Sigmoid or Tanh between them, or the sum of two such
+branches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
@@ -17,12 +16,12 @@ from flint import fmpq
 from assay.proof.arithmetic import Rejected, Unsupported, from_flint, to_flint
 from assay.proof.chain import Affine, Chain, Layer, follow
 from assay.proof.claim import Claim
+from assay.proof.curves import CURVES
 from assay.proof.forms import Form, Space, combined
 from assay.proof.interval import Interval
 from assay.proof.parity_lock import read_lock
 from assay.proof.reader import Graph, Node
 
-_RANGES = {"Sigmoid": (0, 1), "Tanh": (-1, 1)}
 _MOST_WORK = 1 << 22
 _MOST_LAYERS = 64
 
@@ -48,28 +47,20 @@ class FormNetwork:
 
 def read_forms(claim: Claim) -> FormNetwork:
     space, graph = Space(claim.question.lower, claim.question.upper), claim.graph
-    if not any(node.operator in _RANGES for node in graph.nodes):
+    if not any(node.operator in CURVES for node in graph.nodes):
         return _along(claim.chain, space)
-    branches = [_read_branch(graph, nodes) for nodes in _summands(graph)]
-    chains = [branch for branch in branches if isinstance(branch, Chain)]
-    smooth = [branch for branch in branches if isinstance(branch, tuple)]
-    if len(chains) != 1:
-        raise Unsupported("the network is not the sum of a ReLU branch and a smooth one")
-    network = _along(chains[0], space)
-    for curve, last in smooth:
-        units = [space.opaque(*_RANGES[curve]) for _ in range(last.fan_in)]
-        outputs = [
-            combined(fmpq(0), [(fmpq(1), form) for form in pair])
-            for pair in zip(network.outputs, _affine(last, units), strict=True)
-        ]
-        network = replace(network, outputs=outputs)
-    return network
+    branches = [_along_branch(graph, nodes, space) for nodes in _summands(graph)]
+    outputs = [
+        combined(fmpq(0), [(fmpq(1), form) for form in forms])
+        for forms in zip(*branches, strict=True)
+    ]
+    return FormNetwork(space, outputs, {})
 
 
-def _along(chain: Chain, space: Space) -> FormNetwork:
+def _along(chain: Chain, space: Space, inputs: list[Form] | None = None) -> FormNetwork:
     if len(chain.below) > _MOST_LAYERS:
         raise Unsupported("the network has more layers than the checker follows as functions")
-    forms = [space.input(i) for i in range(len(space.ends))]
+    forms = inputs or [space.input(i) for i in range(len(space.ends))]
     proved: dict[int, Interval] = {}
     for index, layer in enumerate(chain.below):
         forms = _affine(layer, forms)
@@ -110,14 +101,17 @@ def _rows(layer: Layer) -> Iterator[list[tuple[int, int]]]:
 
 
 def _summands(graph: Graph) -> list[list[Node]]:
-    """The nodes of both branches of a network that ends in their sum."""
+    """The nodes of both branches of a network that ends in their sum, or all nodes."""
     makers = {node.output: node for node in graph.nodes}
-    last = makers.get(graph.output)
-    if last is None or last.operator != "Add" or len(last.inputs) != 2 or last.attributes:
-        raise Unsupported("the network does not end in the sum of two branches")
     constants = {*graph.constants, *graph.integers}
+    last = makers.get(graph.output)
+    ends = [] if last is None else [name for name in last.inputs if name not in constants]
+    if last is None or last is not graph.nodes[-1]:
+        raise Unsupported("the network does not end in the node that makes its output")
+    if last.operator != "Add" or len(ends) != 2 or last.attributes:
+        return [list(graph.nodes)]
     branches = []
-    for name in last.inputs:
+    for name in ends:
         nodes: list[Node] = []
         while name != graph.input:
             if name not in makers:
@@ -133,18 +127,18 @@ def _summands(graph: Graph) -> list[list[Node]]:
     return branches
 
 
-def _read_branch(graph: Graph, nodes: list[Node]) -> Chain | tuple[str, Affine]:
-    """A chain of ReLUs, or the last curve of a smooth branch and the map that reads it."""
-    curves = [i for i, node in enumerate(nodes) if node.operator in _RANGES]
-    name, shape = graph.input, graph.input_shape
+def _along_branch(graph: Graph, nodes: list[Node], space: Space) -> list[Form]:
+    """Chains of ReLUs with smooth curves between them."""
+    curves = [i for i, node in enumerate(nodes) if node.operator in CURVES]
+    name, shape, forms = graph.input, graph.input_shape, None
     for start, end in pairwise([-1, *curves, len(nodes)]):
         chain, name, shape = follow(graph, tuple(nodes[start + 1 : end]), name, shape)
-        if curves and chain.below:
-            raise Unsupported("a smooth branch holds a ReLU")
+        forms = _along(chain, space, forms).outputs
         if end < len(nodes):
             if nodes[end].inputs != (name,) or nodes[end].attributes or nodes[end].lists:
                 raise Unsupported(f"{nodes[end].place()} is not a plain curve")
             name = nodes[end].output
-    if shape != graph.output_shape:
+            forms = [space.bent(nodes[end].operator, form) for form in forms]
+    if shape != graph.output_shape or forms is None:
         raise Rejected(f"a branch makes shape {shape} and the network {graph.output_shape}")
-    return (nodes[curves[-1]].operator, chain.last) if curves else chain
+    return forms

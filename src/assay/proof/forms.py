@@ -2,8 +2,8 @@
 
 A form is constant + sum of coefficient * term. There are two kinds of terms: hinges
 relu(x_i - start) with start in [lower_i, upper_i), which make up every continuous piecewise linear
-function of one input in one way only (start = lower_i is the linear one); and units, which are
-kept as they are, each with a range and, for a ReLU, with the form inside.
+function of one input in one way only (start = lower_i is the linear one); and units, ReLUs and
+smooth curves, which are kept as they are, each with a range and with the form inside.
 
 The ReLU of a form is exact where the form depends on one input or has one sign on the box;
 otherwise it is a unit. Forms that are positive multiples of each other make one unit, so that what
@@ -20,7 +20,9 @@ from itertools import pairwise
 from flint import fmpq
 
 from assay.proof.arithmetic import Unsupported, from_flint, to_flint
+from assay.proof.curves import value
 
+RELU = "Relu"
 _MOST_TERMS = 1 << 20
 _MOST_POINTS = 1 << 12
 
@@ -44,11 +46,12 @@ class Hinge:
 
 @dataclass(frozen=True)
 class Unit:
-    """Its value lies from `low` to `high`; it is relu(inside) where that is known."""
+    """Its value lies from `low` to `high`; it is the ReLU, or another curve, of a form."""
 
     low: fmpq
     high: fmpq
-    inside: Form | None
+    inside: Form
+    curve: str = RELU
 
 
 class Space:
@@ -64,10 +67,11 @@ class Space:
     def input(self, i: int) -> Form:
         return Form(self.ends[i][0], {i: fmpq(1)})
 
-    def opaque(self, low: int, high: int) -> Form:
-        """A new unit of which the range is all that is known."""
-        self._add(Unit(fmpq(low), fmpq(high), None))
-        return Form(fmpq(0), {len(self.terms) - 1: fmpq(1)})
+    def bent(self, curve: str, form: Form) -> Form:
+        """A smooth curve of a form, as a new unit: its range is followed."""
+        low, high = self.range(form)
+        ends = value(curve, low)[0], value(curve, high)[1]
+        return Form(fmpq(0), {self._add(Unit(*ends, form, curve)): fmpq(1)})
 
     def curves(self, form: Form) -> dict[int, Points]:
         """What a form makes of each input alone; every function begins at zero."""
@@ -91,7 +95,7 @@ class Space:
         """Bounds of a form on the box: exact for a sum of functions of single inputs."""
         low = high = form.constant
         for points in self.curves(form).values():
-            values = [value for _, value in points]
+            values = [reached for _, reached in points]
             low, high = low + min(values), high + max(values)
         for number, unit in self.units(form).items():
             ends = [form.terms[number] * end for end in (unit.low, unit.high)]

@@ -31,7 +31,7 @@ from itertools import pairwise, product
 from flint import fmpq
 
 from assay.proof.arithmetic import Unsupported
-from assay.proof.forms import Form, Points, Space, combined, terms_key
+from assay.proof.forms import RELU, Form, Points, Space, combined, terms_key
 from assay.proof.spread import Spread, certain, spread
 
 _ARITY = 3
@@ -142,7 +142,7 @@ def read_lock(space: Space, form: Form) -> Lock | None:
     groups: dict[object, list[tuple[fmpq, fmpq, int]]] = {}
     sums: dict[object, Form] = {}
     for number, unit in space.units(form).items():
-        if unit.inside is None or len(space.inputs(unit.inside)) != _ARITY:
+        if unit.curve != RELU or len(space.inputs(unit.inside)) != _ARITY:
             return None
         key = terms_key(unit.inside)
         sums[key] = Form(fmpq(0), unit.inside.terms)

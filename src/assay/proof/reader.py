@@ -119,7 +119,8 @@ def _node(proto: NodeProto) -> Node:
     for attribute in proto.attribute:
         if attribute.name in attributes or attribute.name in lists:
             raise Rejected(f"{place} states {attribute.name[:40]!a} twice")
-        listed = proto.op_type == "Conv" or (proto.op_type, attribute.name) == ("Transpose", "perm")
+        windowed = proto.op_type in ("Conv", "AveragePool")
+        listed = windowed or (proto.op_type, attribute.name) == ("Transpose", "perm")
         if listed and attribute.type == AttributeProto.INTS and not attribute.ref_attr_name:
             lists[attribute.name] = tuple(attribute.ints[: 2 * _LARGEST_RANK])
             continue

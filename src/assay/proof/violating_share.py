@@ -3,7 +3,8 @@
 All excesses but one must be positive on the whole box. The one that is left is C - v relu(F) with
 C, v > 0, so that it violates exactly where F >= C / v, or it is -F, which violates where F >= 0.
 F is a constant plus functions of single inputs (their values are spread independently), a constant
-minus hinges of several inputs (a rotated box or a simplex), or a lock of parities.
+minus hinges of several inputs (a rotated box or a simplex) or of smooth curves, or a lock of
+parities.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from fractions import Fraction
 
 from flint import fmpq
 
-from assay.proof import dense_share
+from assay.proof import curved_share, dense_share
 from assay.proof.arithmetic import Unsupported
 from assay.proof.claim import Claim
 from assay.proof.form_network import read_forms
-from assay.proof.forms import Form, Space, scaled
+from assay.proof.forms import RELU, Form, Space, scaled
 from assay.proof.parity_lock import read_lock
 from assay.proof.spread import product, spread
 
@@ -37,6 +38,8 @@ def violating_share(claim: Claim) -> tuple[Fraction, Fraction]:
     units = space.units(inside)
     if not units:
         share = _separable_share(space, inside, bound)
+    elif any(space.units(unit.inside) for unit in units.values()):
+        return curved_share.share_above(space, inside, bound)
     elif len(units) == len(inside.terms):
         share = dense_share.share_above(space, inside, bound)
     else:
@@ -51,7 +54,7 @@ def _bump(space: Space, excess: Form) -> tuple[Form, fmpq]:
     """F and what it must reach to violate; a bump that is never cut off is followed as it is."""
     if len(excess.terms) == 1 and excess.constant > 0:
         for number, unit in space.units(excess).items():
-            if unit.inside is not None and excess.terms[number] < 0:
+            if unit.curve == RELU and excess.terms[number] < 0:
                 return unit.inside, -excess.constant * excess.terms[number] ** -1
     return scaled(fmpq(-1), excess), fmpq(0)
 

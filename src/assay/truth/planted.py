@@ -33,6 +33,7 @@ from assay.proof.ball_network import highest_margin
 from assay.proof.form_network import read_forms
 from assay.proof.rules.planted import least_excesses
 from assay.proof.violating_share import violating_share
+from assay.question.convolution import ConvLayer
 from assay.question.property import Violation
 from assay.question.region import Box
 from assay.truth.assemble import (
@@ -54,8 +55,10 @@ from assay.truth.dyadic import (
     short_below,
 )
 from assay.truth.instance import Instance
-from assay.truth.planting import network
+from assay.truth.planting import front, network
 from assay.truth.planting.concave import rotated_box, simplex, soft_box
+from assay.truth.planting.curved import curved_box
+from assay.truth.planting.front import Front
 from assay.truth.planting.lock import xor_lock
 from assay.truth.planting.network import Classes, Grove, Soil, claim, planted_grove
 from assay.truth.planting.placement import Placement, Site
@@ -68,19 +71,27 @@ Kind = Literal["soft_box", "rotated_box", "simplex", "tent", "xor_lock"]
 _MOST_INPUTS = 128
 _FEWEST_BITS = 5
 _WIDEST = 0.3
+_BITS = 16
+"""Of gamma and of height together: the top of a bump, their product, must fit float32."""
 _HEIGHT_BITS = 6
-_CONSTANT_BITS = 10
 
 
 class PlantedKnobs(Knobs):
     kind: Kind = Field("soft_box", description="shape of the violating set")
     background: network.Kind = Field("mlp", description="network that the plant is hidden in")
+    stem: front.Stem = Field("none", description="what stands between the inputs and the plant")
     inputs: int = Field(10, ge=2, le=4096, description="number of inputs, at most 128")
     classes: int = Field(4, ge=2, le=10, description="number of classes")
     polarity: network.Polarity = Field(
         "raise", description="the bump raises a wrong class, or lowers the right one"
     )
     placement: Placement = Field("inside", description="where in the box the plant lies")
+    depth: float = Field(
+        0,
+        ge=0,
+        le=1,
+        description="how far a plant at a face or corner reaches from it, over epsilon; 0: no limit",
+    )
     epsilon: float = Field(0.1, ge=1e-3, le=0.5, description="l_inf radius of the box")
     gamma: float = Field(
         0.5, ge=1e-3, le=1e3, description="margin between label and target without the bump"
@@ -89,7 +100,10 @@ class PlantedKnobs(Knobs):
         0.25, ge=0.01, le=1, description="half of the plant's width over epsilon, at most 0.3"
     )
     height: float = Field(
-        0.5, ge=0.02, le=8, description="how far the bump exceeds gamma, over gamma"
+        0.5, ge=1e-5, le=8, description="how far the bump exceeds gamma, over gamma"
+    )
+    lead: float = Field(
+        1, ge=0.1, le=1e3, description="how far the other classes stay below, over gamma"
     )
     parities: int = Field(
         11, ge=6, le=160, description="parities of a lock, one more than its bits"
@@ -120,7 +134,37 @@ class PlantedKnobs(Knobs):
             raise ValueError(
                 f"{self.inputs} bits have {comb(self.inputs, 3)} triples; lower parities to that"
             )
+        problem = next((words for wrong, words in self._combinations() if wrong), None)
+        if problem is not None:
+            raise ValueError(problem)
         return self
+
+    def _combinations(self) -> list[tuple[bool, str]]:
+        """Knobs that do not go together, each with what to turn."""
+        smooth = self.background in front.CURVED
+        return [
+            (
+                self.stem in front.CURVED and (self.kind != "soft_box" or self.depth > 0),
+                f"behind a {self.stem} only a soft box of no given depth is proved; set kind to "
+                "soft_box and depth to 0, or change stem",
+            ),
+            (
+                self.background == "cnn" and self.stem not in ("none", *front.POOLS),
+                f"stem {self.stem} stands before matrices; set background to mlp or stem to pool",
+            ),
+            (
+                smooth and self.stem in front.POOLS,
+                f"background {self.background} has no images to pool; set background to mlp or cnn",
+            ),
+            (
+                self.depth > 0 and self.placement not in ("face", "corner"),
+                "depth is counted from a face or corner; set placement to one of them or depth to 0",
+            ),
+            (
+                self.depth > 0 and self.kind in ("tent", "xor_lock"),
+                f"a {self.kind} has no depth; set depth to 0 (width is the side of a lock at a face)",
+            ),
+        ]
 
 
 def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
@@ -129,10 +173,11 @@ def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
     middle = centre(draw, knobs.inputs)
     box = Box.around(middle, epsilon)
     label, target = (int(k) for k in draw.permutation(knobs.classes)[:2])
-    classes = Classes(knobs.classes, label, target)
+    classes = Classes(knobs.classes, label, (target,))
     site = _site(knobs, middle, epsilon)
     soil = Soil(knobs.background, knobs.polarity, knobs.neurons, knobs.dilution)
-    grove = planted_grove(draw, soil, _plant(draw, knobs, site), site, classes)
+    before, plant = _front_and_plant(draw, knobs, site, box)
+    grove = planted_grove(draw, soil, [plant], before, classes)
     bare = Design(
         FAMILY,
         knobs.model_dump(mode="json"),
@@ -142,20 +187,34 @@ def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
         Violation.misclassification(label, knobs.classes),
         {"epsilon": str(epsilon)},
     )
-    biases = _biases(draw, grove, bare, classes)
-    violated, robust = (
-        _design(grove, bare, layers, biases)
-        for layers in (grove.plant.violated, grove.plant.robust)
-    )
-    return [_robust(robust), _violated(violated, grove.plant.witness)]
+    biases = _biases(draw, grove, bare, classes, as_written(knobs.lead))
+    violated, robust = (_design(grove, bare, layers, biases) for layers in grove.twins)
+    return [_robust(robust), _violated(violated, grove.plants[0].witness)]
 
 
 def _site(knobs: PlantedKnobs, middle: tuple[Fraction, ...], epsilon: Fraction) -> Site:
     """The knobs on their grids: short numbers, so that a share of many factors stays readable."""
-    asked = as_written(knobs.gamma)
-    constant = nearest(asked, leading_exponent(asked) - _CONSTANT_BITS)
-    excess = nearest(as_written(knobs.height), -_HEIGHT_BITS)
-    return Site(middle, epsilon, as_written(knobs.width), knobs.placement, constant, excess)
+    gamma, height = as_written(knobs.gamma), as_written(knobs.height)
+    finest = max(_HEIGHT_BITS, 2 - leading_exponent(height))
+    excess = nearest(height, -finest)
+    constant = nearest(gamma, leading_exponent(gamma) - (_BITS + _HEIGHT_BITS - finest))
+    width, depth = as_written(knobs.width), as_written(knobs.depth)
+    return Site(middle, epsilon, width, knobs.placement, depth, constant, excess)
+
+
+def _front_and_plant(
+    draw: Generator, knobs: PlantedKnobs, site: Site, box: Box
+) -> tuple[Front, Plant]:
+    if knobs.stem == "sigmoid" or knobs.stem == "tanh":
+        return curved_box(draw, site, knobs.stem)
+    plant = _plant(draw, knobs, site)
+    if knobs.background == "cnn":
+        return front.convolutional_front(draw, box, knobs.stem, 2, 3), plant
+    if knobs.stem in front.POOLS:
+        return front.convolutional_front(draw, box, knobs.stem, 1, 1), plant
+    if knobs.stem != "none":
+        return front.mixing_front(draw, box, knobs.stem), plant
+    return front.plain_front(box), plant
 
 
 def _plant(draw: Generator, knobs: PlantedKnobs, site: Site) -> Plant:
@@ -167,33 +226,41 @@ def _plant(draw: Generator, knobs: PlantedKnobs, site: Site) -> Plant:
     return makers[knobs.kind](draw, site)
 
 
-def _biases(draw: Generator, grove: Grove, bare: Design, classes: Classes) -> list[Fraction]:
-    """The label leads the target by C, and every other class by that at least, in both twins."""
-    constant = grove.plant.heights.constant
+def _biases(
+    draw: Generator, grove: Grove, bare: Design, classes: Classes, lead: Fraction
+) -> list[Fraction]:
+    """The label leads every target by C, and every other class by `lead` C, in both twins."""
+    constant = grove.plants[0].heights.constant
     biases = [Fraction(0)] * classes.count
-    biases[classes.target] = Fraction(int(draw.integers(-8, 9)), 16)
-    biases[classes.label] = biases[classes.target] + constant
+    for target in classes.targets:
+        biases[target] = Fraction(int(draw.integers(-8, 9)), 16)
+    biases[classes.label] = biases[classes.targets[0]] + constant
     rivals = [k for k in range(classes.count) if k != classes.label]
     bounds = [
         least_excesses(claim(grove.onnx(layers, biases), bare.question_bytes()))
-        for layers in (grove.plant.violated, grove.plant.robust)
+        for layers in grove.twins
     ]
     for rival, *found in zip(rivals, *bounds, strict=True):
-        if rival != classes.target:
-            biases[rival] = float32_at_most(min(found) - constant)
+        if rival not in classes.targets:
+            biases[rival] = float32_at_most(min(found) - lead * constant)
     return biases
 
 
 def _design(grove: Grove, bare: Design, plant: Layers, biases: Sequence[Fraction]) -> Design:
-    onnx = grove.onnx(plant, biases)
-    if grove.smooth is not None:
+    onnx, layers = grove.onnx(plant, biases), grove.layers(plant, biases)
+    if not layers:
         return replace(bare, onnx=onnx)
     bounds = read_forms(claim(onnx, bare.question_bytes())).bounds
     return replace(
         bare,
-        layers=grove.layers(plant, biases),
+        onnx=onnx,
+        layers=layers,
         tops={index: interval.upper.fractions() for index, interval in bounds.items()},
-        stretches=squared_norms(onnx) if grove.background.front.convolutions else {},
+        stretches={
+            index: norm
+            for index, norm in (squared_norms(onnx) if grove.convolutional else {}).items()
+            if isinstance(layers[index], ConvLayer)
+        },
     )
 
 

@@ -16,9 +16,9 @@ from numpy.random import Generator
 
 from assay.errors import CannotCertify
 from assay.truth.dyadic import leading_exponent, nearest, power
-from assay.truth.planting.placement import GRID, Extent, Site, offsets
-from assay.truth.planting.plant import Heights, Layers, Matrix, Plant, with_bump
-from assay.truth.randomness import Integers
+from assay.truth.planting.matrices import Matrix, hadamard_blocks
+from assay.truth.planting.placement import GRID, Extent, Site, offsets, squeeze
+from assay.truth.planting.plant import Heights, Layers, Plant, with_bump
 
 _COARSE = -18
 """The grid of the biases of dense rows, which are sums of many numbers."""
@@ -37,12 +37,17 @@ class SoftBox:
         return [Extent(w + self.heights.level, w + self.heights.level) for w in self.widths]
 
 
-def drawn_box(draw: Generator, site: Site) -> SoftBox:
+def box_widths(draw: Generator, site: Site) -> tuple[Fraction, ...]:
     """Sides from three quarters to five quarters of what is asked."""
     asked = site.width * site.epsilon
     numerators = draw.integers(48, 80, size=len(site.middle), endpoint=True)
-    widths = tuple(max(nearest(asked * int(n) / 64, GRID), power(GRID)) for n in numerators)
-    return SoftBox(widths, Heights.with_level(site.constant, site.excess, asked / 4))
+    return tuple(max(nearest(asked * int(n) / 64, GRID), power(GRID)) for n in numerators)
+
+
+def drawn_box(draw: Generator, site: Site) -> SoftBox:
+    asked = site.width * site.epsilon
+    widths = box_widths(draw, site)
+    return SoftBox(widths, Heights.of_rim(site.constant, site.excess, asked / 4, asked))
 
 
 def interval_hinges(
@@ -57,8 +62,13 @@ def interval_hinges(
 
 def soft_box(draw: Generator, site: Site) -> Plant:
     box = drawn_box(draw, site)
-    centre = site.moved(offsets(draw, site, box.extents))
-    below: Layers = (interval_hinges(centre, box.widths),)
+    thin = squeeze(draw, site, max(extent.up for extent in box.extents))
+    factors = thin.factors
+    extents = [e.squeezed(f) for e, f in zip(box.extents, factors, strict=True)]
+    centre = site.moved(offsets(draw, site, extents, touching=thin.touching))
+    stretched = [c * f for c, f in zip(centre, factors, strict=True)]
+    hinges, biases = interval_hinges(stretched, box.widths)
+    below: Layers = ((hinges * _floats(factors), biases),)
     return with_bump(below, [Fraction(1)] * (2 * len(centre)), box.heights, centre)
 
 
@@ -74,11 +84,11 @@ def rotated_box(draw: Generator, site: Site) -> Plant:
     for row in back:
         most = slack * sum(abs(w) for w in row) + chosen.level * max(abs(w) for w in row)
         extents.append(Extent(most, most))
-    centre = site.moved(offsets(draw, site, extents))
+    centre, rows = _placed(draw, site, extents, rows)
     at_centre = _images(rows, centre)
     upper = [-float(nearest(t, _COARSE) + half) for t in at_centre]
     lower = [float(nearest(t, _COARSE) - half) for t in at_centre]
-    matrix = np.array([[float(w) for w in row] for row in rows])
+    matrix = np.array([_floats(row) for row in rows])
     below: Layers = ((np.concatenate([matrix, -matrix]), np.array([*upper, *lower])),)
     return with_bump(below, [Fraction(1)] * (2 * len(site.middle)), chosen, centre)
 
@@ -93,11 +103,20 @@ def simplex(draw: Generator, site: Site) -> Plant:
     chosen = _dense_heights(site, half)
     slack = half + power(_COARSE)
     extents = [_simplex_extent(row, slack, count, chosen.level) for row in back]
-    centre = site.moved(offsets(draw, site, extents))
-    all_rows = [*rows, closing]
+    centre, all_rows = _placed(draw, site, extents, [*rows, closing])
     biases = [-float(nearest(t, _COARSE) + half) for t in _images(all_rows, centre)]
-    matrix = np.array([[float(w) for w in row] for row in all_rows])
+    matrix = np.array([_floats(row) for row in all_rows])
     return with_bump(((matrix, np.array(biases)),), [Fraction(1)] * count, chosen, centre)
+
+
+def _placed(
+    draw: Generator, site: Site, extents: Sequence[Extent], rows: Sequence[Sequence[Fraction]]
+) -> tuple[tuple[Fraction, ...], list[tuple[Fraction, ...]]]:
+    """The centre of a plant of these extents, and the rows that make it thinner near a face."""
+    thin = squeeze(draw, site, max(max(e.down, e.up) for e in extents))
+    reached = [e.squeezed(f) for e, f in zip(extents, thin.factors, strict=True)]
+    centre = site.moved(offsets(draw, site, reached, touching=thin.touching))
+    return centre, [tuple(w * f for w, f in zip(row, thin.factors, strict=True)) for row in rows]
 
 
 def _simplex_extent(row: Sequence[Fraction], half: Fraction, count: int, level: Fraction) -> Extent:
@@ -110,7 +129,11 @@ def _simplex_extent(row: Sequence[Fraction], half: Fraction, count: int, level: 
 def _dense_heights(site: Site, half: Fraction) -> Heights:
     if half < 4 * power(_COARSE):
         raise CannotCertify("planted: the plant is thinner than its grid; raise width or epsilon")
-    return Heights.with_level(site.constant, site.excess, half)
+    return Heights.of_rim(site.constant, site.excess, half, 4 * half)
+
+
+def _floats(numbers: Sequence[Fraction]) -> Matrix:
+    return np.array([float(number) for number in numbers])
 
 
 def _images(rows: Sequence[Sequence[Fraction]], point: Sequence[Fraction]) -> list[Fraction]:
@@ -133,7 +156,7 @@ def _directions(draw: Generator, count: int) -> list[tuple[Fraction, ...]]:
     """
     for _ in range(_MOST_DRAWN):
         signs = draw.integers(0, 2, size=(2, count)) * 2 - 1
-        blocks = _hadamard_blocks(count)[:, draw.permutation(count)] * signs[0]
+        blocks = hadamard_blocks(count)[:, draw.permutation(count)] * signs[0]
         mirrored = count * blocks - 2 * np.outer(blocks @ signs[1], signs[1])
         if ((mirrored != 0).sum(axis=1) >= 2).all():
             rows = mirrored[draw.permutation(count)]
@@ -159,18 +182,3 @@ def _about_one(row: Sequence[int]) -> tuple[Fraction, ...]:
     length = isqrt(sum(w * w for w in row))
     scale = power(-leading_exponent(Fraction(length)))
     return tuple(w * scale for w in row)
-
-
-def _hadamard_blocks(count: int) -> Integers:
-    """Block diagonal: one Hadamard matrix for every binary digit of `count`."""
-    matrix = np.zeros((count, count), np.int64)
-    start = 0
-    for digit in reversed(range(count.bit_length())):
-        if count >> digit & 1:
-            block = np.ones((1, 1), np.int64)
-            for _ in range(digit):
-                block = np.block([[block, block], [block, -block]])
-            end = start + len(block)
-            matrix[start:end, start:end] = block
-            start = end
-    return matrix

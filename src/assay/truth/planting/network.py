@@ -1,4 +1,4 @@
-"""A plant and its background as networks: the violated one, and its robust twin."""
+"""Plants and their background as networks: the violated one, and its robust twin."""
 
 from __future__ import annotations
 
@@ -20,16 +20,10 @@ from assay.question.graph import GraphBuilder, chain
 from assay.question.property import Violation
 from assay.question.region import Box
 from assay.truth.dyadic import leading_exponent, power
-from assay.truth.planting.background import (
-    Background,
-    convolutional_front,
-    float32_layer,
-    grown,
-    plain_front,
-    short_weights,
-)
-from assay.truth.planting.placement import Site
-from assay.truth.planting.plant import Layers, Matrix, Plant, rescaled
+from assay.truth.planting.background import Background, grown
+from assay.truth.planting.front import Front
+from assay.truth.planting.matrices import Matrix, float32_layer, short_weights
+from assay.truth.planting.plant import Layers, Plant, rescaled, side_by_side
 from assay.truth.smooth_design import SmoothLayers
 
 Kind = Literal["mlp", "cnn", "sigmoid", "tanh"]
@@ -38,19 +32,25 @@ Polarity = Literal["raise", "lower"]
 
 @dataclass(frozen=True)
 class Classes:
-    """How many there are, the right one, and the one that wins where the bump is high."""
+    """How many there are, the right one, and the one that wins where each bump is high."""
 
     count: int
     label: int
-    target: int
+    targets: tuple[int, ...]
 
-    def bump_weights(self, draw: Generator, polarity: Polarity, weight: Fraction) -> list[float]:
-        """The label's is `weight` below the target's; the others may have a little of either."""
-        drawn = draw.integers(-4, 5, self.count)
-        weights = [float(weight * int(n) / 16) for n in drawn]
-        weights[self.label] = 0.0 if polarity == "raise" else -float(weight)
-        weights[self.target] = float(weight) if polarity == "raise" else 0.0
-        return weights
+    def bump_weights(
+        self, draw: Generator, polarity: Polarity, weights: Sequence[Fraction]
+    ) -> Matrix:
+        """A column for each bump: its target's weight less the label's is the one given.
+
+        The other targets read it as the label does; the other classes may have a little of it.
+        """
+        columns = np.zeros((self.count, len(weights)))
+        for column, target, weight in zip(columns.T, self.targets, weights, strict=True):
+            column[:] = [float(weight * int(n) / 16) for n in draw.integers(-4, 5, self.count)]
+            column[[self.label, *self.targets]] = 0.0 if polarity == "raise" else -float(weight)
+            column[target] += float(weight)
+        return columns
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Soil:
 
 @dataclass(frozen=True)
 class Smooth:
-    """A second branch, whose outputs are added; label and target read it alike."""
+    """A second branch, whose outputs are added; label and targets read it alike."""
 
     body: SmoothLayers
     readout: Layer
@@ -76,54 +76,71 @@ class Grove:
     """Everything but the biases of the outputs."""
 
     background: Background
-    plant: Plant
+    plants: tuple[Plant, ...]
     readout: Matrix
     smooth: Smooth | None
 
-    def layers(self, plant: Layers, biases: Sequence[Fraction]) -> tuple[AnyLayer, ...]:
-        last = float32_layer(self.readout, np.array([float(b) for b in biases]))
-        return (*self.background.hidden(plant), last)
+    @property
+    def twins(self) -> tuple[Layers, Layers]:
+        """The plants' layers of the violated network and of the robust one."""
+        return (
+            side_by_side([plant.violated for plant in self.plants]),
+            side_by_side([plant.robust for plant in self.plants]),
+        )
 
-    def onnx(self, plant: Layers, biases: Sequence[Fraction]) -> bytes:
-        layers = self.layers(plant, biases)
-        if self.smooth is None:
-            return chain(layers)
-        graph = GraphBuilder((1, len(self.background.front.seats)))
-        bent = graph.gemm(self.smooth.body.add_to(graph), *self.smooth.readout)
-        x = graph.input
-        for number, layer in enumerate(layers):
-            x = graph.gemm(graph.relu(x) if number else x, *_matrix(layer))
-        return graph.build(graph.add(bent, x))
+    @property
+    def convolutional(self) -> bool:
+        return len(self.background.front.shape) > 1
+
+    def layers(self, plants: Layers, biases: Sequence[Fraction]) -> tuple[AnyLayer, ...]:
+        """All layers where the network is a chain of ReLUs; none elsewhere."""
+        front = self.background.front
+        if self.smooth is not None or front.bent:
+            return ()
+        return (*front.maps, *self.background.hidden(plants), self._last(biases))
+
+    def _last(self, biases: Sequence[Fraction]) -> Layer:
+        return float32_layer(self.readout, np.array([float(b) for b in biases]))
+
+    def onnx(self, plants: Layers, biases: Sequence[Fraction]) -> bytes:
+        front = self.background.front
+        graph = GraphBuilder((1, *front.shape))
+        # the smooth branch is written first
+        bent = None
+        if self.smooth is not None:
+            bent = graph.gemm(self.smooth.body.add_to(graph), *self.smooth.readout)
+        x = front.write(graph)
+        for weight, bias in self.background.hidden(plants):
+            x = graph.relu(graph.gemm(x, weight, bias))
+        x = graph.gemm(x, *self._last(biases))
+        return graph.build(x if bent is None else graph.add(bent, x))
 
 
-def planted_grove(draw: Generator, soil: Soil, plant: Plant, site: Site, classes: Classes) -> Grove:
-    plant = _balanced(draw, plant, Box.around(site.middle, site.epsilon))
-    inputs = len(site.middle)
-    front = convolutional_front(draw, inputs) if soil.kind == "cnn" else plain_front(inputs)
-    background = grown(draw, front, plant.violated, site.middle, soil.neurons, soil.dilution)
-    bump = classes.bump_weights(draw, soil.polarity, plant.heights.weight)
-    readout = background.readout(draw, classes.count, classes.label, classes.target, bump)
+def planted_grove(
+    draw: Generator, soil: Soil, plants: Sequence[Plant], front: Front, classes: Classes
+) -> Grove:
+    balanced = tuple(_balanced(draw, plant, front.domain) for plant in plants)
+    layers = side_by_side([plant.violated for plant in balanced])
+    background = grown(draw, front, layers, soil.neurons, soil.dilution)
+    weights = [plant.heights.weight for plant in balanced]
+    bumps = classes.bump_weights(draw, soil.polarity, weights)
+    readout = background.readout(draw, classes.label, sorted({*classes.targets}), bumps)
     smooth = None
     if soil.kind == "sigmoid" or soil.kind == "tanh":
+        inputs = int(np.prod(front.shape))
         smooth = _smooth(draw, SmoothLayers(soil.kind), inputs, classes, soil.neurons)
-    return Grove(background, plant, readout, smooth)
+    return Grove(background, balanced, readout, smooth)
 
 
 def claim(onnx: bytes, question: bytes) -> Claim:
     return Claim(proof_vnnlib.read(question), reader.read(onnx), None)
 
 
-def _matrix(layer: AnyLayer) -> Layer:
-    if not isinstance(layer, tuple):
-        raise TypeError("a smooth background stands beside matrices only")
-    return layer
-
-
-def _balanced(draw: Generator, plant: Plant, box: Box) -> Plant:
+def _balanced(draw: Generator, plant: Plant, domain: Box) -> Plant:
     """Every unit scaled by a power of two so that it is of ordinary size on the box."""
     ends = np.ones((2, 1), np.float32), np.zeros(2, np.float32)
     layers = [float32_layer(*layer) for layer in plant.violated]
-    question = vnnlib.write(box, Violation.misclassification(0, 2)).encode()
+    question = vnnlib.write(domain, Violation.misclassification(0, 2)).encode()
     bounds = read_forms(claim(chain([*layers, ends]), question)).bounds
     scales = []
     for index in range(len(layers)):
@@ -143,5 +160,5 @@ def _smooth(
         bias = draw.integers(-32, 33, neurons) / 64
         body = body.then(float32_layer(2 * short_weights(draw, (neurons, fan_in)), bias))
     rows = short_weights(draw, (classes.count, neurons))
-    rows[classes.target] = rows[classes.label]
+    rows[list(classes.targets)] = rows[classes.label]
     return Smooth(body, float32_layer(rows, np.zeros(classes.count)))

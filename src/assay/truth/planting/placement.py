@@ -10,7 +10,7 @@ from typing import Literal
 from numpy.random import Generator
 
 from assay.errors import BadInput
-from assay.truth.dyadic import nearest, power
+from assay.truth.dyadic import leading_exponent, nearest, power
 
 Placement = Literal["inside", "face", "corner", "past_middle"]
 GRID = -20
@@ -20,12 +20,16 @@ _GAP = 64
 
 @dataclass(frozen=True)
 class Site:
-    """Where a plant is to be, how wide, and by how much its bump exceeds the constant."""
+    """Where a plant is to be, how wide, and by how much its bump exceeds the constant.
+
+    A positive `depth` is how far from its face or corner a plant may reach, over epsilon.
+    """
 
     middle: tuple[Fraction, ...]
     epsilon: Fraction
     width: Fraction
     placement: Placement
+    depth: Fraction
     constant: Fraction
     excess: Fraction
 
@@ -41,9 +45,39 @@ class Extent:
     down: Fraction
     up: Fraction
 
+    def squeezed(self, factor: Fraction) -> Extent:
+        return Extent(self.down / factor, self.up / factor)
+
+
+@dataclass(frozen=True)
+class Squeeze:
+    """How many times thinner a plant is along each input: powers of two."""
+
+    factors: tuple[Fraction, ...]
+    touching: int | None
+    """The input whose face the plant touches, if it is chosen beforehand."""
+
+
+def squeeze(draw: Generator, site: Site, reach: Fraction) -> Squeeze:
+    """So that a plant that reaches so far from its centre stays within the depth of its face."""
+    count, one = len(site.middle), Fraction(1)
+    if site.depth == 0 or site.placement not in ("face", "corner"):
+        return Squeeze((one,) * count, None)
+    touching = int(draw.integers(count))
+    thinner = max(2 * reach / (site.depth * site.epsilon), one)
+    exponent = leading_exponent(thinner)
+    factor = power(exponent if power(exponent) >= thinner else exponent + 1)
+    chosen = range(count) if site.placement == "corner" else [touching]
+    return Squeeze(tuple(factor if i in chosen else one for i in range(count)), touching)
+
 
 def offsets(
-    draw: Generator, site: Site, extents: Sequence[Extent], avoided: Fraction = Fraction(0)
+    draw: Generator,
+    site: Site,
+    extents: Sequence[Extent],
+    *,
+    touching: int | None = None,
+    avoided: Fraction = Fraction(0),
 ) -> list[Fraction]:
     """The plant's centre relative to the middle of [-epsilon, epsilon] for every input.
 
@@ -55,7 +89,7 @@ def offsets(
     chosen = [i for i, side in enumerate(sides) if side]
     if not chosen:
         raise BadInput("planted: the plant contains the centre of the box; lower width")
-    special = chosen[int(draw.integers(len(chosen)))]
+    special = chosen[int(draw.integers(len(chosen)))] if touching is None else touching
     found = []
     for i, extent in enumerate(extents):
         low, high = extent.down - epsilon, epsilon - extent.up

@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.truth.dyadic import leading_exponent, power
-
-Matrix = NDArray[np.float64]
+from assay.truth.planting.matrices import Matrix
 Layers = tuple[tuple[Matrix, Matrix], ...]
 """Weights (units, inputs) and biases of hidden layers: short dyadic numbers, exact in float64."""
 
@@ -49,9 +47,10 @@ class Heights:
         return self.excess * self.bound
 
     @classmethod
-    def with_level(cls, constant: Fraction, excess: Fraction, most: Fraction) -> Heights:
-        """The smallest weight with a level of at most `most`."""
-        return cls(constant, _power_at_least(excess * constant / most), excess)
+    def of_rim(cls, constant: Fraction, excess: Fraction, rim: Fraction, foot: Fraction) -> Heights:
+        """The smallest weight with a level of at most `rim` and a top of at most `foot`."""
+        least = max(excess * constant / rim, (1 + excess) * constant / foot)
+        return cls(constant, _power_at_least(least), excess)
 
     @classmethod
     def with_top(cls, constant: Fraction, excess: Fraction, most: Fraction) -> Heights:
@@ -75,6 +74,21 @@ def with_bump(
     tops = (np.array([float(top)]) for top in (heights.top, heights.lowered_top))
     violated, robust = ((*below, (weights, top)) for top in tops)
     return Plant(violated, robust, heights, witness)
+
+
+def side_by_side(plants: Sequence[Layers]) -> Layers:
+    """Plants of the same depth in one network; all read the same inputs."""
+    found: list[tuple[Matrix, Matrix]] = []
+    for number, layers in enumerate(zip(*plants, strict=True)):
+        rows, columns = (sum(w.shape[axis] for w, _ in layers) for axis in (0, 1))
+        weight = np.zeros((rows, columns if number else layers[0][0].shape[1]))
+        row = column = 0
+        for own, _ in layers:
+            weight[row : row + own.shape[0], column : column + own.shape[1]] = own
+            row += own.shape[0]
+            column += own.shape[1] if number else 0
+        found.append((weight, np.concatenate([bias for _, bias in layers])))
+    return tuple(found)
 
 
 def rescaled(plant: Plant, scales: Sequence[Matrix]) -> Plant:

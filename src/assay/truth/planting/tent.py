@@ -13,8 +13,9 @@ import numpy as np
 from numpy.random import Generator
 
 from assay.truth.planting.concave import drawn_box, interval_hinges
+from assay.truth.planting.matrices import Matrix
 from assay.truth.planting.placement import Site, offsets
-from assay.truth.planting.plant import Layers, Matrix, Plant, with_bump
+from assay.truth.planting.plant import Layers, Plant, with_bump
 
 
 def tent(draw: Generator, site: Site, folds: int) -> Plant:
@@ -22,7 +23,7 @@ def tent(draw: Generator, site: Site, folds: int) -> Plant:
     box = drawn_box(draw, site)
     # one fold puts the centre of the box at the upper end, the next ones at the lower end
     centre = epsilon if folds == 1 else -epsilon
-    moved = offsets(draw, site, box.extents, centre)
+    moved = offsets(draw, site, box.extents, avoided=centre)
     places = [epsilon + o for o in moved]
     hinges, biases = interval_hinges(places, box.widths)
     below: list[tuple[Matrix, Matrix]] = []
