@@ -74,6 +74,8 @@ _WIDEST = 0.3
 _BITS = 16
 """Of gamma and of height together: the top of a bump, their product, must fit float32."""
 _HEIGHT_BITS = 6
+_CURVED = ("soft_box", 0, False)
+"""The kind, depth and tip of what can stand behind a curve."""
 
 
 class PlantedKnobs(Knobs):
@@ -102,6 +104,7 @@ class PlantedKnobs(Knobs):
     height: float = Field(
         0.5, ge=1e-5, le=8, description="how far the bump exceeds gamma, over gamma"
     )
+    tip: bool = Field(False, description="the plateau of the plant is a single point")
     lead: float = Field(
         1, ge=0.1, le=1e3, description="how far the other classes stay below, over gamma"
     )
@@ -144,9 +147,9 @@ class PlantedKnobs(Knobs):
         smooth = self.background in front.CURVED
         return [
             (
-                self.stem in front.CURVED and (self.kind != "soft_box" or self.depth > 0),
-                f"behind a {self.stem} only a soft box of no given depth is proved; set kind to "
-                "soft_box and depth to 0, or change stem",
+                self.stem in front.CURVED and (self.kind, self.depth, self.tip) != _CURVED,
+                f"behind a {self.stem} only a soft box with a plateau and of no given depth is "
+                "proved; set kind to soft_box, tip to false and depth to 0, or change stem",
             ),
             (
                 self.background == "cnn" and self.stem not in ("none", *front.POOLS),
@@ -163,6 +166,10 @@ class PlantedKnobs(Knobs):
             (
                 self.depth > 0 and self.kind in ("tent", "xor_lock"),
                 f"a {self.kind} has no depth; set depth to 0 (width is the side of a lock at a face)",
+            ),
+            (
+                self.tip and self.kind in ("simplex", "xor_lock"),
+                f"a {self.kind} has no tip; set tip to false or kind to soft_box",
             ),
         ]
 
@@ -199,7 +206,7 @@ def _site(knobs: PlantedKnobs, middle: tuple[Fraction, ...], epsilon: Fraction) 
     excess = nearest(height, -finest)
     constant = nearest(gamma, leading_exponent(gamma) - (_BITS + _HEIGHT_BITS - finest))
     width, depth = as_written(knobs.width), as_written(knobs.depth)
-    return Site(middle, epsilon, width, knobs.placement, depth, constant, excess)
+    return Site(middle, epsilon, width, knobs.placement, depth, knobs.tip, constant, excess)
 
 
 def _front_and_plant(

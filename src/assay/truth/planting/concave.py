@@ -21,7 +21,6 @@ from assay.truth.planting.placement import GRID, Extent, Site, offsets, squeeze
 from assay.truth.planting.plant import Heights, Layers, Plant, with_bump
 
 _COARSE = -18
-"""The grid of the biases of dense rows, which are sums of many numbers."""
 _MOST_DRAWN = 100
 
 
@@ -46,6 +45,9 @@ def box_widths(draw: Generator, site: Site) -> tuple[Fraction, ...]:
 
 def drawn_box(draw: Generator, site: Site) -> SoftBox:
     asked = site.width * site.epsilon
+    if site.tip:
+        heights = Heights.of_rim(site.constant, site.excess, asked, asked)
+        return SoftBox((Fraction(0),) * len(site.middle), heights)
     widths = box_widths(draw, site)
     return SoftBox(widths, Heights.of_rim(site.constant, site.excess, asked / 4, asked))
 
@@ -67,7 +69,12 @@ def soft_box(draw: Generator, site: Site) -> Plant:
     extents = [e.squeezed(f) for e, f in zip(box.extents, factors, strict=True)]
     centre = site.moved(offsets(draw, site, extents, touching=thin.touching))
     stretched = [c * f for c, f in zip(centre, factors, strict=True)]
-    hinges, biases = interval_hinges(stretched, box.widths)
+    # a width on its grid in the coordinates of the inputs
+    widths = [
+        max(nearest(w / f, GRID), power(GRID)) * f if w else w
+        for w, f in zip(box.widths, factors, strict=True)
+    ]
+    hinges, biases = interval_hinges(stretched, widths)
     below: Layers = ((hinges * _floats(factors), biases),)
     return with_bump(below, [Fraction(1)] * (2 * len(centre)), box.heights, centre)
 
@@ -77,17 +84,19 @@ def rotated_box(draw: Generator, site: Site) -> Plant:
     rows = _directions(draw, len(site.middle))
     back = _inverse(rows)
     reach = max(sum(abs(w) for w in row) + max(abs(w) for w in row) for row in back)
-    half = nearest(site.width * site.epsilon / reach, _COARSE)
+    grid = _dense_grid(site)
+    half = nearest(site.width * site.epsilon / reach, grid)
     chosen = _dense_heights(site, half)
-    slack = half + power(_COARSE)
+    half = Fraction(0) if site.tip else half
+    slack = half + power(grid)
     extents = []
     for row in back:
         most = slack * sum(abs(w) for w in row) + chosen.level * max(abs(w) for w in row)
         extents.append(Extent(most, most))
     centre, rows = _placed(draw, site, extents, rows)
     at_centre = _images(rows, centre)
-    upper = [-float(nearest(t, _COARSE) + half) for t in at_centre]
-    lower = [float(nearest(t, _COARSE) - half) for t in at_centre]
+    upper = [-float(nearest(t, grid) + half) for t in at_centre]
+    lower = [float(nearest(t, grid) - half) for t in at_centre]
     matrix = np.array([_floats(row) for row in rows])
     below: Layers = ((np.concatenate([matrix, -matrix]), np.array([*upper, *lower])),)
     return with_bump(below, [Fraction(1)] * (2 * len(site.middle)), chosen, centre)
@@ -99,12 +108,13 @@ def simplex(draw: Generator, site: Site) -> Plant:
     back, count = _inverse(rows), len(site.middle) + 1
     sizes = [_simplex_extent(row, Fraction(1), count, Fraction(1)) for row in back]
     reach = max(max(extent.down, extent.up) for extent in sizes)
-    half = nearest(site.width * site.epsilon / reach, _COARSE)
+    grid = _dense_grid(site)
+    half = nearest(site.width * site.epsilon / reach, grid)
     chosen = _dense_heights(site, half)
-    slack = half + power(_COARSE)
+    slack = half + power(grid)
     extents = [_simplex_extent(row, slack, count, chosen.level) for row in back]
     centre, all_rows = _placed(draw, site, extents, [*rows, closing])
-    biases = [-float(nearest(t, _COARSE) + half) for t in _images(all_rows, centre)]
+    biases = [-float(nearest(t, grid) + half) for t in _images(all_rows, centre)]
     matrix = np.array([_floats(row) for row in all_rows])
     return with_bump(((matrix, np.array(biases)),), [Fraction(1)] * count, chosen, centre)
 
@@ -126,8 +136,14 @@ def _simplex_extent(row: Sequence[Fraction], half: Fraction, count: int, level: 
     return Extent(reach * most - level * least - base, base + level * most - reach * least)
 
 
+def _dense_grid(site: Site) -> int:
+    """The grid of the biases of dense rows: coarser where a plant is squeezed, so steep."""
+    steepest = 4 * site.width / site.depth if site.depth else Fraction(1)
+    return _COARSE + max(leading_exponent(steepest), 0)
+
+
 def _dense_heights(site: Site, half: Fraction) -> Heights:
-    if half < 4 * power(_COARSE):
+    if half < 4 * power(_dense_grid(site)):
         raise CannotCertify("planted: the plant is thinner than its grid; raise width or epsilon")
     return Heights.of_rim(site.constant, site.excess, half, 4 * half)
 

@@ -22,7 +22,8 @@ _GAP = 64
 class Site:
     """Where a plant is to be, how wide, and by how much its bump exceeds the constant.
 
-    A positive `depth` is how far from its face or corner a plant may reach, over epsilon.
+    A positive `depth` is how far from its face or corner a plant may reach, over epsilon. With a
+    `tip` its plateau is a single point.
     """
 
     middle: tuple[Fraction, ...]
@@ -30,6 +31,7 @@ class Site:
     width: Fraction
     placement: Placement
     depth: Fraction
+    tip: bool
     constant: Fraction
     excess: Fraction
 
