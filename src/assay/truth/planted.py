@@ -168,7 +168,7 @@ class PlantedKnobs(Knobs):
                 f"a {self.kind} has no depth; set depth to 0 (width is the side of a lock at a face)",
             ),
             (
-                self.tip and self.kind in ("simplex", "xor_lock"),
+                self.tip and self.kind != "soft_box",
                 f"a {self.kind} has no tip; set tip to false or kind to soft_box",
             ),
         ]

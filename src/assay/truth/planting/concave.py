@@ -74,9 +74,27 @@ def soft_box(draw: Generator, site: Site) -> Plant:
         max(nearest(w / f, GRID), power(GRID)) * f if w else w
         for w, f in zip(box.widths, factors, strict=True)
     ]
+    matrix = np.diag(_floats(factors))
+    if site.tip:
+        return _tipped(matrix, stretched, box.heights, centre)
     hinges, biases = interval_hinges(stretched, widths)
-    below: Layers = ((hinges * _floats(factors), biases),)
+    below: Layers = ((hinges @ matrix, biases),)
     return with_bump(below, [Fraction(1)] * (2 * len(centre)), box.heights, centre)
+
+
+def _tipped(
+    rows: Matrix, tips: Sequence[Fraction], heights: Heights, witness: tuple[Fraction, ...]
+) -> Plant:
+    """A bump whose tip is where the rows have these values, and no plateau.
+
+    2 relu(t - tip) + relu(foot + tip - t) is foot + |t - tip| as far as the foot. No unit changes
+    its sign at the same place as another, so the tip is no part of its own.
+    """
+    foot = power(leading_exponent(heights.top) + 1)
+    weight = np.concatenate([2 * rows, -rows])
+    bias = np.array([*(-2 * float(t) for t in tips), *(float(foot + t) for t in tips)])
+    row = [Fraction(1)] * len(weight)
+    return with_bump(((weight, bias),), row, heights, witness, lifted=foot * len(tips))
 
 
 def rotated_box(draw: Generator, site: Site) -> Plant:
@@ -87,17 +105,16 @@ def rotated_box(draw: Generator, site: Site) -> Plant:
     grid = _dense_grid(site)
     half = nearest(site.width * site.epsilon / reach, grid)
     chosen = _dense_heights(site, half)
-    half = Fraction(0) if site.tip else half
     slack = half + power(grid)
     extents = []
     for row in back:
         most = slack * sum(abs(w) for w in row) + chosen.level * max(abs(w) for w in row)
         extents.append(Extent(most, most))
     centre, rows = _placed(draw, site, extents, rows)
-    at_centre = _images(rows, centre)
-    upper = [-float(nearest(t, grid) + half) for t in at_centre]
-    lower = [float(nearest(t, grid) - half) for t in at_centre]
+    at_centre = [nearest(t, grid) for t in _images(rows, centre)]
     matrix = np.array([_floats(row) for row in rows])
+    upper = [-float(t + half) for t in at_centre]
+    lower = [float(t - half) for t in at_centre]
     below: Layers = ((np.concatenate([matrix, -matrix]), np.array([*upper, *lower])),)
     return with_bump(below, [Fraction(1)] * (2 * len(site.middle)), chosen, centre)
 

@@ -67,11 +67,16 @@ class Plant:
 
 
 def with_bump(
-    below: Layers, row: Sequence[Fraction], heights: Heights, witness: tuple[Fraction, ...]
+    below: Layers,
+    row: Sequence[Fraction],
+    heights: Heights,
+    witness: tuple[Fraction, ...],
+    *,
+    lifted: Fraction = Fraction(0),
 ) -> Plant:
-    """The bump relu(top - row · units), and the twin's lower one."""
+    """The bump relu(top + lifted - row · units), and the twin's lower one."""
     weights = np.array([[-float(w) for w in row]])
-    tops = (np.array([float(top)]) for top in (heights.top, heights.lowered_top))
+    tops = (np.array([float(top + lifted)]) for top in (heights.top, heights.lowered_top))
     violated, robust = ((*below, (weights, top)) for top in tops)
     return Plant(violated, robust, heights, witness)
 
