@@ -38,6 +38,7 @@ Row = tuple[fmpq, ...]
 class Hinges:
     """relu(row · y + bias), a row for each, on the sides of the inputs that some row reads."""
 
+    inputs: tuple[int, ...]
     sides: tuple[fmpq, ...]
     rows: list[Row]
     biases: list[fmpq]
@@ -48,14 +49,27 @@ def share_above(space: Space, form: Form, bound: fmpq) -> Fraction:
     hinges, level = _read(space, form), form.constant - bound
     if level < 0:
         return Fraction(0)
-    if len(hinges.rows) == len(hinges.sides) + 1:
-        volume, ends = _simplex(hinges, level)
-    else:
-        volume, ends = _rotated(hinges, level)
-    for (low, high), side in zip(ends, hinges.sides, strict=True):
+    volume, found = _measured(hinges, level)
+    for (low, high), side in zip(found, hinges.sides, strict=True):
         if low < 0 or high > side:
             raise Unsupported("the violating set is cut by a face of the box")
     return from_flint(volume * prod(hinges.sides, start=fmpq(1)) ** -1)
+
+
+def ends(space: Space, form: Form) -> dict[int, tuple[fmpq, fmpq]]:
+    """For every input that is read, an interval outside of which the form is not positive."""
+    hinges = _read(space, form)
+    _, found = _measured(hinges, max(form.constant, fmpq(0)))
+    lower = [space.ends[i][0] for i in hinges.inputs]
+    return {
+        i: (a + low, a + high)
+        for i, a, (low, high) in zip(hinges.inputs, lower, found, strict=True)
+    }
+
+
+def _measured(hinges: Hinges, level: fmpq) -> tuple[fmpq, list[tuple[fmpq, fmpq]]]:
+    measure = _simplex if len(hinges.rows) == len(hinges.sides) + 1 else _rotated
+    return measure(hinges, level)
 
 
 def _read(space: Space, form: Form) -> Hinges:
@@ -72,6 +86,7 @@ def _read(space: Space, form: Form) -> Hinges:
     ):
         raise Unsupported("a hinge of the violating set is not that of an affine function")
     return Hinges(
+        tuple(used),
         tuple(space.side(i) for i in used),
         [tuple(f * own.terms.get(i, fmpq(0)) for i in used) for f, own in inside],
         [f * own.constant for f, own in inside],

@@ -1,7 +1,8 @@
 """The share of the box that violates, exactly or enclosed, recognised from the bytes alone.
 
-All excesses but one must be positive on the whole box. The one that is left is C - v relu(F) with
-C, v > 0, so that it violates exactly where F >= C / v, or it is -F, which violates where F >= 0.
+An excess that is not positive on the whole box is C - v relu(F) with C, v > 0, so that it violates
+exactly where F >= C / v, or C less several such bumps, or it is -F, which violates where F >= 0.
+Bumps must not meet, so that the shares of all of them add up.
 F is a constant plus functions of single inputs (their values are spread independently), a constant
 minus hinges of several inputs (a rotated box or a simplex) or of smooth curves, or a lock of
 parities.
@@ -15,9 +16,10 @@ from flint import fmpq
 
 from assay.proof import curved_share, dense_share
 from assay.proof.arithmetic import Unsupported
+from assay.proof.bumps import Bump, are_apart, read_bumps
 from assay.proof.claim import Claim
 from assay.proof.form_network import read_forms
-from assay.proof.forms import RELU, Form, Space, scaled
+from assay.proof.forms import Form, Space, scaled
 from assay.proof.parity_lock import read_lock
 from assay.proof.spread import product, spread
 
@@ -32,9 +34,19 @@ def violating_share(claim: Claim) -> tuple[Fraction, Fraction]:
     network = read_forms(claim)
     space = network.space
     open_ones = [e for e in network.excesses(claim) if space.least(e) <= 0]
-    if len(open_ones) != 1:
-        raise Unsupported("not exactly one disjunct is open, so shares could overlap")
-    inside, bound = _bump(space, open_ones[0])
+    bumps = [bump for excess in open_ones for bump in _bumps(space, excess)]
+    if len(bumps) > 1 and not are_apart(space, bumps):
+        raise Unsupported("several bumps or disjuncts are open, so shares could overlap")
+    shares = [_share(space, bump.inside, bump.bound) for bump in bumps]
+    return sum((low for low, _ in shares), Fraction(0)), sum((u for _, u in shares), Fraction(0))
+
+
+def _bumps(space: Space, excess: Form) -> list[Bump]:
+    """What violates where it reaches a bound; a bump that is never cut off is followed as it is."""
+    return read_bumps(space, excess) or [Bump(scaled(fmpq(-1), excess), fmpq(0), fmpq(0))]
+
+
+def _share(space: Space, inside: Form, bound: fmpq) -> tuple[Fraction, Fraction]:
     units = space.units(inside)
     if not units:
         share = _separable_share(space, inside, bound)
@@ -48,15 +60,6 @@ def violating_share(claim: Claim) -> tuple[Fraction, Fraction]:
             raise Unsupported("the violating set is none that the checker measures")
         return lock.share_above(bound)
     return share, share
-
-
-def _bump(space: Space, excess: Form) -> tuple[Form, fmpq]:
-    """F and what it must reach to violate; a bump that is never cut off is followed as it is."""
-    if len(excess.terms) == 1 and excess.constant > 0:
-        for number, unit in space.units(excess).items():
-            if unit.curve == RELU and excess.terms[number] < 0:
-                return unit.inside, -excess.constant * excess.terms[number] ** -1
-    return scaled(fmpq(-1), excess), fmpq(0)
 
 
 def _separable_share(space: Space, form: Form, bound: fmpq) -> Fraction:

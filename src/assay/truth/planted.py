@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import cycle, islice
 from math import comb
 from typing import Literal
 
@@ -36,6 +37,7 @@ from assay.proof.violating_share import violating_share
 from assay.question.convolution import ConvLayer
 from assay.question.property import Violation
 from assay.question.region import Box
+from assay.question.vnnlib import decimal
 from assay.truth.assemble import (
     Design,
     robust_instance,
@@ -60,20 +62,30 @@ from assay.truth.planting.concave import rotated_box, simplex, soft_box
 from assay.truth.planting.curved import curved_box
 from assay.truth.planting.front import Front
 from assay.truth.planting.lock import xor_lock
-from assay.truth.planting.network import Classes, Grove, Soil, claim, planted_grove
+from assay.truth.planting.network import Classes, Grove, Soil, are_apart, claim, planted_grove
 from assay.truth.planting.placement import Placement, Site
 from assay.truth.planting.plant import Layers, Plant
 from assay.truth.planting.tent import tent
 from assay.truth.randomness import centre, generator
 
 FAMILY = "planted"
+OTHER_WITNESSES = "other_witnesses"
+"""The fact that holds a point of each further plant."""
 Kind = Literal["soft_box", "rotated_box", "simplex", "tent", "xor_lock"]
 _MOST_INPUTS = 128
 _FEWEST_BITS = 5
 _WIDEST = 0.3
+_WIDEST_TOGETHER: dict[Placement, float] = {
+    "inside": 0.2,
+    "face": 0.2,
+    "corner": 0.2,
+    "past_middle": 0.1,
+}
+_MOST_DRAWN = 200
 _BITS = 16
 """Of gamma and of height together: the top of a bump, their product, must fit float32."""
 _HEIGHT_BITS = 6
+_ALONE = ("tent", "xor_lock")
 _CURVED = ("soft_box", 0, False)
 """The kind, depth and tip of what can stand behind a curve."""
 
@@ -83,6 +95,7 @@ class PlantedKnobs(Knobs):
     background: network.Kind = Field("mlp", description="network that the plant is hidden in")
     stem: front.Stem = Field("none", description="what stands between the inputs and the plant")
     inputs: int = Field(10, ge=2, le=4096, description="number of inputs, at most 128")
+    plants: int = Field(1, ge=1, le=3, description="how many plants there are")
     classes: int = Field(4, ge=2, le=10, description="number of classes")
     polarity: network.Polarity = Field(
         "raise", description="the bump raises a wrong class, or lowers the right one"
@@ -144,8 +157,18 @@ class PlantedKnobs(Knobs):
 
     def _combinations(self) -> list[tuple[bool, str]]:
         """Knobs that do not go together, each with what to turn."""
-        smooth = self.background in front.CURVED
+        smooth, widest = self.background in front.CURVED, _WIDEST_TOGETHER[self.placement]
         return [
+            (
+                self.plants > 1 and self.width > widest,
+                f"two plants overlap: {self.plants} of width {self.width} do not lie side by side; "
+                f"lower width to at most {widest} or plants to 1",
+            ),
+            (
+                self.plants > 1 and (self.kind in _ALONE or self.stem in front.CURVED),
+                f"two plants overlap: a {self.kind} behind stem {self.stem} fills the box; lower "
+                "plants to 1, or set kind to soft_box, rotated_box or simplex and stem to another",
+            ),
             (
                 self.stem in front.CURVED and (self.kind, self.depth, self.tip) != _CURVED,
                 f"behind a {self.stem} only a soft box with a plateau and of no given depth is "
@@ -164,7 +187,7 @@ class PlantedKnobs(Knobs):
                 "depth is counted from a face or corner; set placement to one of them or depth to 0",
             ),
             (
-                self.depth > 0 and self.kind in ("tent", "xor_lock"),
+                self.depth > 0 and self.kind in _ALONE,
                 f"a {self.kind} has no depth; set depth to 0 (width is the side of a lock at a face)",
             ),
             (
@@ -179,12 +202,12 @@ def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
     epsilon = radius(knobs.epsilon)
     middle = centre(draw, knobs.inputs)
     box = Box.around(middle, epsilon)
-    label, target = (int(k) for k in draw.permutation(knobs.classes)[:2])
-    classes = Classes(knobs.classes, label, (target,))
+    label, *others = (int(k) for k in draw.permutation(knobs.classes))
+    classes = Classes(knobs.classes, label, tuple(islice(cycle(others), knobs.plants)))
     site = _site(knobs, middle, epsilon)
     soil = Soil(knobs.background, knobs.polarity, knobs.neurons, knobs.dilution)
-    before, plant = _front_and_plant(draw, knobs, site, box)
-    grove = planted_grove(draw, soil, [plant], before, classes)
+    before, plants = _front_and_plants(draw, knobs, site, box)
+    grove = planted_grove(draw, soil, plants, before, classes)
     bare = Design(
         FAMILY,
         knobs.model_dump(mode="json"),
@@ -194,6 +217,11 @@ def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
         Violation.misclassification(label, knobs.classes),
         {"epsilon": str(epsilon)},
     )
+    others = "; ".join(
+        " ".join(map(decimal, plant.witness)) for plant in grove.plants[1:]
+    )
+    if others:
+        bare = replace(bare, facts={**bare.facts, OTHER_WITNESSES: others})
     biases = _biases(draw, grove, bare, classes, as_written(knobs.lead))
     violated, robust = (_design(grove, bare, layers, biases) for layers in grove.twins)
     return [_robust(robust), _violated(violated, grove.plants[0].witness)]
@@ -209,19 +237,34 @@ def _site(knobs: PlantedKnobs, middle: tuple[Fraction, ...], epsilon: Fraction) 
     return Site(middle, epsilon, width, knobs.placement, depth, knobs.tip, constant, excess)
 
 
-def _front_and_plant(
+def _front_and_plants(
     draw: Generator, knobs: PlantedKnobs, site: Site, box: Box
-) -> tuple[Front, Plant]:
+) -> tuple[Front, list[Plant]]:
     if knobs.stem == "sigmoid" or knobs.stem == "tanh":
-        return curved_box(draw, site, knobs.stem)
-    plant = _plant(draw, knobs, site)
+        curved, plant = curved_box(draw, site, knobs.stem)
+        return curved, [plant]
+    plants = _plants(draw, knobs, site, box)
     if knobs.background == "cnn":
-        return front.convolutional_front(draw, box, knobs.stem, 2, 3), plant
+        return front.convolutional_front(draw, box, knobs.stem, 2, 3), plants
     if knobs.stem in front.POOLS:
-        return front.convolutional_front(draw, box, knobs.stem, 1, 1), plant
+        return front.convolutional_front(draw, box, knobs.stem, 1, 1), plants
     if knobs.stem != "none":
-        return front.mixing_front(draw, box, knobs.stem), plant
-    return front.plain_front(box), plant
+        return front.mixing_front(draw, box, knobs.stem), plants
+    return front.plain_front(box), plants
+
+
+def _plants(draw: Generator, knobs: PlantedKnobs, site: Site, box: Box) -> list[Plant]:
+    """One after another, each apart from those before; only one is just past the middle."""
+    plants = [_plant(draw, knobs, site)]
+    if site.placement == "past_middle":
+        site = replace(site, placement="inside")
+    for _ in range(_MOST_DRAWN):
+        if len(plants) == knobs.plants:
+            return plants
+        plant = _plant(draw, knobs, site)
+        if are_apart([*plants, plant], box):
+            plants.append(plant)
+    raise CannotCertify("planted: two plants overlap; lower width or plants")
 
 
 def _plant(draw: Generator, knobs: PlantedKnobs, site: Site) -> Plant:
@@ -238,10 +281,9 @@ def _biases(
 ) -> list[Fraction]:
     """The label leads every target by C, and every other class by `lead` C, in both twins."""
     constant = grove.plants[0].heights.constant
-    biases = [Fraction(0)] * classes.count
-    for target in classes.targets:
-        biases[target] = Fraction(int(draw.integers(-8, 9)), 16)
-    biases[classes.label] = biases[classes.targets[0]] + constant
+    base = Fraction(int(draw.integers(-8, 9)), 16)
+    biases = [base if k in classes.targets else Fraction(0) for k in range(classes.count)]
+    biases[classes.label] = base + constant
     rivals = [k for k in range(classes.count) if k != classes.label]
     bounds = [
         least_excesses(claim(grove.onnx(layers, biases), bare.question_bytes()))

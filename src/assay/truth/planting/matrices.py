@@ -27,7 +27,8 @@ def float32_layer(weight: Matrix, bias: Matrix) -> Layer:
     short = weight.astype(np.float32), bias.astype(np.float32)
     if not (np.array_equal(short[0], weight) and np.array_equal(short[1], bias)):
         raise CannotCertify(
-            "planted: a weight of the plant does not fit float32 exactly; change epsilon or width"
+            "planted: a weight of the plant does not fit float32 exactly; lower inputs, or change "
+            "stem, epsilon or width"
         )
     return short
 

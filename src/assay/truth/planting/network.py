@@ -12,8 +12,10 @@ from numpy.random import Generator
 
 from assay.proof import reader
 from assay.proof import vnnlib as proof_vnnlib
+from assay.proof.bumps import are_apart as bumps_are_apart
+from assay.proof.bumps import read_bumps
 from assay.proof.claim import Claim
-from assay.proof.form_network import read_forms
+from assay.proof.form_network import FormNetwork, read_forms
 from assay.question import vnnlib
 from assay.question.floaterror import AnyLayer, Layer
 from assay.question.graph import GraphBuilder, chain
@@ -136,21 +138,34 @@ def claim(onnx: bytes, question: bytes) -> Claim:
     return Claim(proof_vnnlib.read(question), reader.read(onnx), None)
 
 
+def are_apart(plants: Sequence[Plant], domain: Box) -> bool:
+    """Whether the checker sees that no two bumps are positive at the same place."""
+    network = _alone(side_by_side([plant.violated for plant in plants]), domain)
+    bumps = [bump for form in network.outputs[:-1] for bump in read_bumps(network.space, form)]
+    return len(bumps) == len(plants) and bumps_are_apart(network.space, bumps)
+
+
 def _balanced(draw: Generator, plant: Plant, domain: Box) -> Plant:
     """Every unit scaled by a power of two so that it is of ordinary size on the box."""
-    ends = np.ones((2, 1), np.float32), np.zeros(2, np.float32)
-    layers = [float32_layer(*layer) for layer in plant.violated]
-    question = vnnlib.write(domain, Violation.misclassification(0, 2)).encode()
-    bounds = read_forms(claim(chain([*layers, ends]), question)).bounds
+    bounds = _alone(plant.violated, domain).bounds
     scales = []
-    for index in range(len(layers)):
-        steps = draw.integers(-1, 2, len(layers[index][1]))
+    for index, (_, bias) in enumerate(plant.violated):
+        steps = draw.integers(-1, 2, len(bias))
         tops = bounds[index].upper.fractions()
         exponents = [-leading_exponent(top) if top > 0 else 0 for top in tops]
         scales.append(
             np.array([float(power(e + int(s))) for e, s in zip(exponents, steps, strict=True)])
         )
     return rescaled(plant, scales)
+
+
+def _alone(plants: Layers, domain: Box) -> FormNetwork:
+    """1 - bump for each bump, and a one."""
+    count = len(plants[-1][1])
+    ends = -np.eye(count + 1, count, dtype=np.float32), np.ones(count + 1, np.float32)
+    layers = [float32_layer(*layer) for layer in plants]
+    question = vnnlib.write(domain, Violation.misclassification(0, count + 1)).encode()
+    return read_forms(claim(chain([*layers, ends]), question))
 
 
 def _smooth(
