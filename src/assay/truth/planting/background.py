@@ -58,9 +58,7 @@ class Background:
             order = own
         return tuple(layers)
 
-    def readout(
-        self, draw: Generator, label: int, targets: Sequence[int], bumps: Matrix
-    ) -> Matrix:
+    def readout(self, draw: Generator, label: int, targets: Sequence[int], bumps: Matrix) -> Matrix:
         """Weights of the outputs; label and targets differ at the bumps, and by what cancels."""
         wood, (classes, count) = self.woods[-1], bumps.shape
         weights = short_weights(draw, (classes, len(wood.order)))
@@ -72,9 +70,7 @@ class Background:
         return weights[:, list(wood.order)]
 
 
-def grown(
-    draw: Generator, front: Front, plant: Layers, neurons: int, dilution: int
-) -> Background:
+def grown(draw: Generator, front: Front, plant: Layers, neurons: int, dilution: int) -> Background:
     woods: list[Wood] = []
     for number, (weight, _) in enumerate(plant):
         below = woods[-1] if woods else None

@@ -15,6 +15,7 @@ import numpy as np
 
 from assay.truth.dyadic import leading_exponent, power
 from assay.truth.planting.matrices import Matrix
+
 Layers = tuple[tuple[Matrix, Matrix], ...]
 """Weights (units, inputs) and biases of hidden layers: short dyadic numbers, exact in float64."""
 
