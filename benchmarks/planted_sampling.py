@@ -22,13 +22,13 @@ from assay.truth.record import read_truth
 
 
 def agreements(folder: Path, points: int) -> Iterator[tuple[str, Agreement]]:
-    for entry in BenchmarkFolder.open(folder).entries:
+    for number, entry in enumerate(BenchmarkFolder.open(folder).entries):
         truth = None if entry.truth is None else read_truth(entry.truth)
         if truth is None or truth.family != FAMILY or truth.violation_probability is None:
             continue
         network, specification = read_question(entry.onnx, entry.vnnlib)
         (case,) = specification.cases
-        yield entry.name, sampled(network, case, truth, points=points)
+        yield entry.name, sampled(network, case, truth, points=points, seed=number)
 
 
 def main() -> int:
