@@ -16,7 +16,7 @@ import torch
 
 import assay.attack.methods
 from assay.attack.method import Attack, Effort
-from assay.attack.target import Found, Point, Target
+from assay.attack.target import Found, Target
 from assay.difficulty.margin import MarginFunction
 from assay.difficulty.profile import chosen_device
 from assay.errors import BadInput
@@ -56,7 +56,7 @@ class Budget:
 
     @property
     def whole(self) -> bool:
-        """Whether this is the battery in full, so that what it does not find may be called hidden."""
+        """Whether this is the battery in full: only then what it misses is hidden."""
         return set(attacks()) == {a.name for a in self.chosen if not a.missing()}
 
     def effort(self, attack: Attack) -> Effort:
@@ -65,7 +65,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Result:
-    """What one attack reached: the lowest margin in float64, and a point if it violates exactly.
+    """What one attack reached: the lowest margin in float64, and `found` if that is exact.
 
     `queries` counts points evaluated, `gradients` points whose gradient was taken. `note` says why
     an attack did not run.
@@ -73,7 +73,7 @@ class Result:
 
     attack: str
     margin: float = math.inf
-    point: Point | None = None
+    found: Found | None = None
     queries: int = 0
     gradients: int = 0
     seconds: float = 0.0
@@ -105,20 +105,20 @@ def _attacked(function: MarginFunction, attack: Attack, budget: Budget) -> Resul
     if missing:
         return Result(attack.name, note=missing)
     begun = time.perf_counter()
-    point = None
+    found = None
     effort = budget.effort(attack).shared(len(function.cases))
     seen: list[Target] = []
     for case in range(len(function.cases)):
         seen.append(Target(function, case, budget.seed, attack.name))
         try:
             attack.run(seen[-1], effort)
-        except Found as found:
-            point = found.point
+        except Found as end:
+            found = end
             break
     return Result(
         attack.name,
         min(target.margin for target in seen),
-        point,
+        found,
         sum(target.queries for target in seen),
         sum(target.gradients for target in seen),
         time.perf_counter() - begun,

@@ -1,8 +1,8 @@
 """What gradient attacks raise, for any property: its disjuncts seen as classes.
 
-A violation is an OR of disjuncts; disjunct d is `gap_d` away from holding. Read 0 as the score of the
-right class and -gap_d as that of wrong class d: the property is violated exactly when a wrong class
-scores at least as much as the right one. Where the property is 'class y wins', these are the
+A violation is an OR of disjuncts; disjunct d is `gap_d` away from holding. Read 0 as the score of
+the right class and -gap_d as that of wrong class d: the property is violated exactly when a wrong
+class scores at least as much as the right one. Where the property is 'class y wins', these are the
 network's own scores minus that of y, so margin, cross-entropy and DLR are what they always are.
 DLR compares with the third best score. With a single disjunct there is none; a bystander class that
 scores below -max|outputs| takes its place, which leaves the margin relative to the outputs.

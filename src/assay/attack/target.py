@@ -31,11 +31,11 @@ _MOST_LOOKS = 16
 
 
 class Found(Exception):
-    """The attack is over: `point` violates in exact arithmetic."""
+    """The attack is over: at `point` the exact margin is at most `margin`, which violates."""
 
-    def __init__(self, point: Point) -> None:
-        super().__init__("a violation")
-        self.point = point
+    def __init__(self, point: Point, margin: Fraction) -> None:
+        super().__init__(f"a violation, margin {float(margin):g}")
+        self.point, self.margin = point, margin
 
 
 class Target:
@@ -70,7 +70,8 @@ class Target:
 
     def outputs(self, points: Tensor) -> Tensor:
         """The network's outputs at points of the box, [N, outputs]; all of it is counted."""
-        found = self._view(points)
+        self._count(points)
+        found: Tensor = self._view(points)
         self._watch(points, found)
         return found
 
@@ -78,9 +79,8 @@ class Target:
         self, points: Tensor, operators: Collection[str]
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """The same, and what the nodes with these operators take, [N, units] by name."""
+        self._count(points)
         found, taken = self._view.with_arguments(points, operators)
-        for part in (found, *taken.values()):
-            self._count_gradients(part)
         self._watch(points, found)
         return found, taken
 
@@ -111,8 +111,6 @@ class Target:
             yield slice(start, min(rows, start + self.at_once))
 
     def _watch(self, points: Tensor, outputs: Tensor) -> None:
-        self.queries += len(points)
-        self._count_gradients(outputs)
         with torch.no_grad():
             margins = self.gaps(outputs.detach()).amin(1)
             margins = torch.where(torch.isfinite(margins), margins, math.inf)
@@ -127,15 +125,18 @@ class Target:
         rounded = self._case.box.nearest_float32(point.tolist())
         exact = PointEvaluation(self._function.network, rounded).margin(self._case.violation)
         if exact is not None and exact[1] <= 0:
-            raise Found(rounded)
+            raise Found(rounded, exact[1])
         self._looks, self._refuted = self._looks + 1, margin
 
-    def _count_gradients(self, tensor: Tensor) -> None:
-        def count(_: Tensor) -> None:
-            self.gradients += len(tensor)
+    def _count(self, points: Tensor) -> None:
+        """Count queries now, and gradients when a backward pass gets to the points."""
+        self.queries += len(points)
 
-        if tensor.requires_grad:
-            tensor.register_hook(count)
+        def count(_: Tensor) -> None:
+            self.gradients += len(points)
+
+        if points.requires_grad:
+            points.register_hook(count)  # type: ignore[no-untyped-call]
 
 
 def _stream(function: MarginFunction, case: int, seed: int, name: str) -> int:

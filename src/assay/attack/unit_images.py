@@ -1,10 +1,10 @@
 """A target as torchattacks wants it: a classifier of images in [0, 1], attacked with radius 1/2.
 
 The package assumes square images with values in [0, 1] and a label. So z in [0, 1] stands for the
-point lower + z (upper - lower): the ball of radius 1/2 around the grey image is the whole box, and an
-input that the box fixes does not move. Inputs fill a square image row by row; the rest of it, the
-last row and column included (which its Square attack does not reach with its smallest squares),
-stands for nothing. The classes are those of `losses`, the right one is 0.
+point lower + z (upper - lower): the ball of radius 1/2 around the grey image is the whole box, and
+an input that the box fixes does not move. Inputs fill a square image row by row, without its last
+row and column (which the package's Square does not reach with its smallest squares); what is left
+of it stands for nothing. The classes are those of `losses`, the right one is 0.
 """
 
 from __future__ import annotations
@@ -30,12 +30,15 @@ class ImageClassifier(torch.nn.Module):
     def __init__(self, target: Target, scores: Scores) -> None:
         super().__init__()
         self._target, self._scores = target, scores
-        self.side = math.isqrt(target.inputs - 1) + 2
+        inner = math.isqrt(target.inputs - 1) + 1
+        self.side = inner + 1
+        number = torch.arange(target.inputs, device=target.device)
+        self._pixels = number // inner * self.side + number % inner
         # The package asks the first parameter for the device.
         self.anchor = torch.nn.Parameter(torch.zeros(1, device=target.device), False)
 
     def forward(self, images: Tensor) -> Tensor:
-        share = torch.nan_to_num(images.flatten(1)[:, : self._target.inputs].double(), 0.5)
+        share = torch.nan_to_num(images.flatten(1)[:, self._pixels].double(), 0.5)
         points = self._target.inside(share.clamp(0, 1))
         return self._scores(self._target, self._target.outputs(points)).float()
 
@@ -58,9 +61,7 @@ def installed() -> str:
     return metadata.version(PACKAGE) if not missing() else ""
 
 
-def attack_images(
-    target: Target, scores: Scores, kind: str, restarts: int, **options: Any
-) -> None:
+def attack_images(target: Target, scores: Scores, kind: str, restarts: int, **options: Any) -> None:
     """Run an attack of the package from so many centres at once, its starts random."""
     import torchattacks
 

@@ -118,4 +118,3 @@ def _exact_points(point: Tensor, box: Box) -> list[Witness]:
     plain = box.nearest(values)
     single = box.nearest_float32(values)
     return [single] if single == plain else [single, plain]
-

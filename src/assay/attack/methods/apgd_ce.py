@@ -13,5 +13,5 @@ def _run(target: Target, effort: Effort) -> None:
 
 
 ATTACK = Attack(
-    "apgd-ce", "Auto-PGD on the cross-entropy, of torchattacks", Effort(32, 50), _run, missing
+    "apgd-ce", "Auto-PGD on the cross-entropy, of torchattacks", Effort(64, 100), _run, missing
 )

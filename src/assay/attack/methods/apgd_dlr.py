@@ -1,4 +1,4 @@
-"""Auto-PGD on the difference of logits ratio (Croce and Hein 2020), as torchattacks implements it."""
+"""Auto-PGD on the difference of logits ratio (Croce and Hein 2020), as in torchattacks."""
 
 from __future__ import annotations
 
@@ -13,5 +13,9 @@ def _run(target: Target, effort: Effort) -> None:
 
 
 ATTACK = Attack(
-    "apgd-dlr", "Auto-PGD on the difference of logits ratio, of torchattacks", Effort(32, 50), _run, missing
+    "apgd-dlr",
+    "Auto-PGD on the difference of logits ratio, of torchattacks",
+    Effort(64, 100),
+    _run,
+    missing,
 )

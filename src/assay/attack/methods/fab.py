@@ -15,4 +15,4 @@ def _run(target: Target, effort: Effort) -> None:
     )
 
 
-ATTACK = Attack("fab", "Fast Adaptive Boundary, of torchattacks", Effort(16, 20), _run, missing)
+ATTACK = Attack("fab", "Fast Adaptive Boundary, of torchattacks", Effort(32, 30), _run, missing)

@@ -9,6 +9,6 @@ from assay.attack.projected_gradient import projected_gradient
 ATTACK = Attack(
     "pgd-ce",
     "projected gradient, the cross-entropy, three sizes of steps",
-    Effort(96, 50),
+    Effort(192, 100),
     projected_gradient(cross_entropy),
 )

@@ -9,6 +9,6 @@ from assay.attack.projected_gradient import projected_gradient
 ATTACK = Attack(
     "pgd-dlr",
     "projected gradient, the difference of logits ratio, three sizes of steps",
-    Effort(96, 50),
+    Effort(192, 100),
     projected_gradient(logit_ratio),
 )

@@ -9,6 +9,6 @@ from assay.attack.projected_gradient import projected_gradient
 ATTACK = Attack(
     "pgd-margin",
     "projected gradient, the margin, three sizes of steps",
-    Effort(96, 50),
+    Effort(192, 100),
     projected_gradient(margin),
 )

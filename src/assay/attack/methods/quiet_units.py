@@ -2,9 +2,9 @@
 
 A counterexample that gradients of the margin do not see is often made by units that are silent
 nearly everywhere. The attack samples the box, takes the units before an activation that are quiet
-on nearly all samples, raises each one's argument by sign steps from the samples where it is highest
-and from random points, and goes on from there with the margin. Of a unit that saturates at its upper
-end on nearly all samples the argument is lowered instead.
+on nearly all samples, raises each one's argument by gradient steps from the samples where it is
+highest and from random points, and goes on from there with the margin. Of a unit that saturates at
+its upper end on nearly all samples the argument is lowered instead.
 """
 
 from __future__ import annotations
@@ -20,109 +20,94 @@ from assay.attack.method import Attack, Effort
 from assay.attack.projected_gradient import REACHES, descend
 from assay.attack.target import Target
 
-_RECTIFIERS = frozenset({"Relu", "LeakyRelu", "PRelu", "Elu", "Gelu", "Softplus", "Selu"})
-_SIGMOIDS = frozenset({"Sigmoid", "Tanh"})
+_RECTIFIERS = ("Relu", "LeakyRelu", "PRelu", "Elu", "Gelu", "Softplus")
+_SIGMOIDS = ("Sigmoid", "Tanh")
 _SATURATED = 2.0
 """Beyond this a sigmoid or tanh hardly moves."""
 _QUIET = 0.05
 """A unit is quiet if at most this share of the samples moves it."""
 _SAMPLES = 4096
-_FROM_SAMPLES = 6
-_STARTS = 12
-"""A unit's; the first ones are the samples that come nearest to waking it."""
+_NEAREST, _ANYWHERE = 6, 6
+"""Starts of a unit: the samples that come nearest to waking it, and random points."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Layer:
-    """The arguments of one activation: which are quiet, and which sign wakes each."""
+class _Quiet:
+    """Units that are quiet, those nearest to waking first: their numbers, and which sign wakes."""
 
-    name: str
     units: Tensor
     signs: Tensor
-    closeness: Tensor
-    best: Tensor
-    """Sample numbers [units, _FROM_SAMPLES], those nearest to waking first."""
+    nearest: Tensor
+    """Numbers of samples, [units, _NEAREST]."""
 
 
 def _run(target: Target, effort: Effort) -> None:
-    samples = target.uniform(min(_SAMPLES, target.at_once * 16))
-    layers = _quiet_layers(target, samples)
-    if not layers:
+    samples = target.uniform(max(_NEAREST, min(_SAMPLES, 16 * target.at_once)))
+    with torch.no_grad():
+        values = [_arguments(target, samples[rows]) for rows in target.batches(len(samples))]
+    arguments = torch.cat(values)
+    if not arguments.shape[1]:
         return
-    closeness = torch.cat([layer.closeness for layer in layers])
-    most = max(1, effort.restarts // _STARTS)
-    chosen = closeness.argsort(descending=True, stable=True)[:most]
-    for layer in layers:
-        first, chosen_here = _split(layers, layer, chosen)
-        if len(chosen_here):
-            _wake(target, layer, chosen_here - first, samples, effort)
-
-
-def _split(layers: list[_Layer], layer: _Layer, chosen: Tensor) -> tuple[int, Tensor]:
-    first = sum(len(other.units) for other in layers[: layers.index(layer)])
-    inside = (chosen >= first) & (chosen < first + len(layer.units))
-    return first, chosen[inside]
-
-
-def _wake(
-    target: Target, layer: _Layer, chosen: Tensor, samples: Tensor, effort: Effort
-) -> None:
-    """Raise each chosen unit from several starts, then lower the margin from where that led."""
-    random = target.uniform(len(chosen) * (_STARTS - _FROM_SAMPLES))
-    near = samples[layer.best[chosen]].flatten(0, 1)
-    starts = torch.cat([near, random])
-    owner = torch.cat(
+    most = max(1, effort.restarts // (_NEAREST + _ANYWHERE))
+    quiet = _quiet(arguments, _thresholds(target), most)
+    if not len(quiet.units):
+        return
+    starts = torch.cat(
         [
-            chosen.repeat_interleave(_FROM_SAMPLES),
-            chosen.repeat_interleave(_STARTS - _FROM_SAMPLES),
+            samples[quiet.nearest].flatten(0, 1),
+            target.uniform(_ANYWHERE * len(quiet.units)),
         ]
     )
-    columns, signs = layer.units[owner], layer.signs[owner]
+    owner = torch.arange(len(quiet.units), device=target.device)
+    owner = torch.cat([owner.repeat_interleave(n) for n in (_NEAREST, _ANYWHERE)])
 
-    def argument(points: Tensor, rows: Tensor) -> Tensor:
-        _, taken = target.with_units(points, _RECTIFIERS | _SIGMOIDS)
-        found = taken[layer.name].gather(1, columns[rows].unsqueeze(1))[:, 0]
-        return found * signs[rows]
+    def woken(points: Tensor, rows: Tensor) -> Tensor:
+        mine = owner[rows]
+        found = _arguments(target, points).gather(1, quiet.units[mine].unsqueeze(1))
+        return found[:, 0] * quiet.signs[mine]
 
     # Half of the starts step by signs, the others along the gradient, which suits dense units.
     gait = Gait.of(REACHES, len(starts), target.device)
     gait = replace(gait, signed=torch.arange(len(starts), device=target.device) % 2 == 0)
-    woken = climbed(target, argument, starts, gait, effort.steps)
-    descend(target, margin, woken.points, replace(gait, reach=gait.reach / 5), effort.steps)
+    raised = climbed(target, woken, starts, gait, effort.steps)
+    descend(target, margin, raised.points, replace(gait, reach=gait.reach / 5), effort.steps)
 
 
-def _quiet_layers(target: Target, samples: Tensor) -> list[_Layer]:
-    parts: dict[str, list[Tensor]] = {}
+def _arguments(target: Target, points: Tensor) -> Tensor:
+    """What all activations take, [N, units]."""
+    _, taken = target.with_units(points, (*_RECTIFIERS, *_SIGMOIDS))
+    return torch.cat([*taken.values(), points[:, :0]], dim=1)
+
+
+def _thresholds(target: Target) -> Tensor:
+    """For each unit, how far from zero it counts as quiet: zero means only below."""
+    point = target.uniform(1)
     with torch.no_grad():
-        for rows in target.batches(len(samples)):
-            _, taken = target.with_units(samples[rows], _RECTIFIERS | _SIGMOIDS)
-            for name, values in taken.items():
-                parts.setdefault(name, []).append(values)
+        _, taken = target.with_units(point, (*_RECTIFIERS, *_SIGMOIDS))
     sigmoids = target.arguments_of(_SIGMOIDS)
-    found = (
-        _quiet(name, torch.cat(values), _SATURATED if name in sigmoids else 0.0)
-        for name, values in parts.items()
+    parts = [
+        torch.full_like(values[0], _SATURATED if name in sigmoids else 0.0)
+        for name, values in taken.items()
+    ]
+    return torch.cat(parts)
+
+
+def _quiet(arguments: Tensor, thresholds: Tensor, most: int) -> _Quiet:
+    low = (arguments > -thresholds).double().mean(0) <= _QUIET
+    high = ((arguments < thresholds).double().mean(0) <= _QUIET) & (thresholds > 0)
+    signs = torch.where(low, 1.0, -1.0).double()
+    closeness = ((arguments * signs).amax(0) + thresholds) / (
+        arguments.std(0, correction=0) + 1e-300
     )
-    return [layer for layer in found if len(layer.units)]
-
-
-def _quiet(name: str, values: Tensor, threshold: float) -> _Layer:
-    """Quiet below -threshold, or (of units that saturate at both ends) above it."""
-    low = (values > -threshold).double().mean(0) <= _QUIET
-    high = (values < threshold).double().mean(0) <= _QUIET
-    high &= torch.tensor(threshold > 0, device=values.device)
-    units = (low | high).nonzero().flatten()
-    signs = torch.where(low, 1.0, -1.0).double()[units]
-    towards = values[:, units] * signs
-    spread = towards.std(0, correction=0) + 1e-300
-    closeness = (towards.amax(0) + threshold) / spread
-    best = towards.topk(min(_FROM_SAMPLES, len(towards)), dim=0).indices.T
-    return _Layer(name, units, signs, closeness, best)
+    order = torch.where(low | high, closeness, -torch.inf).argsort(descending=True, stable=True)
+    units = order[: min(most, int((low | high).sum()))]
+    towards = arguments[:, units] * signs[units]
+    return _Quiet(units, signs[units], towards.topk(_NEAREST, dim=0).indices.T)
 
 
 ATTACK = Attack(
     "quiet-units",
     "gradient ascent on rarely active units, then on the margin",
-    Effort(768, 60),
+    Effort(1536, 80),
     _run,
 )

@@ -12,4 +12,6 @@ def _run(target: Target, effort: Effort) -> None:
     attack_images(target, scores, "Square", effort.restarts, n_queries=effort.steps)
 
 
-ATTACK = Attack("square", "random search by squares, of torchattacks", Effort(16, 500), _run, missing)
+ATTACK = Attack(
+    "square", "random search by squares, of torchattacks", Effort(32, 1000), _run, missing
+)
