@@ -29,7 +29,7 @@ def test_a_large_lock_stays_shut() -> None:
 
 
 def test_smooth_backgrounds_are_validated_with_balls() -> None:
-    question = twins("planted", kind="soft_box", inputs=8, background="smooth")
+    question = twins("planted", kind="soft_box", inputs=8, background="sigmoid")
     (found,) = run(*question["violated"], Budget(attacks=("quiet-units",)), "cpu")
     assert isinstance(found, Result)
     assert found.found is not None
