@@ -3,8 +3,8 @@
     python benchmarks/attack_speed.py [--inputs 25] [--restarts 192] [--steps 100] [--device cpu]
 
 Both take `restarts` starts at once through `steps` sign steps on the cross-entropy of a planted
-robust network that neither can break, so each runs to its end. torchattacks gets the bare network in
-float32; Assay watches every query for violations in float64, counts, and keeps the best points.
+robust network that neither can break, so each runs to its end. torchattacks gets the bare network
+in float32; Assay watches every query for violations in float64, counts, and keeps the best points.
 """
 
 from __future__ import annotations
