@@ -24,6 +24,8 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); apt-get update && \
 		apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	# Alone: it asks for torchvision and an old requests, and imports neither.
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-deps torchattacks
 	touch $@
 
 # Runs again where it was stopped; `make clean` forgets what was done. Exit code 1 says that a

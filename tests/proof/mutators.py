@@ -292,7 +292,7 @@ def guard_raised(claim: Claimed, _: Random, __: Sequence[Claimed]) -> Mutant | N
 
 @mutator
 def truth_garbled(claim: Claimed, draw: Random, _: Sequence[Claimed]) -> Mutant | None:
-    key = draw.choice(sorted(set(claim.truth) - {"facts", "witness"}))
+    key = draw.choice(sorted(set(claim.truth) - {"facts", "witness", "violation_probability"}))
     if draw.random() < 0.3:
         truth = {k: v for k, v in claim.truth.items() if k != key}
         return Mutant(replace(claim, truth=truth), broken=True)

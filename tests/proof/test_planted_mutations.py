@@ -35,6 +35,12 @@ KNOBS: dict[str, dict[str, Any]] = {
     "rotated": {**SMALL, "kind": "rotated_box", "placement": "face"},
     "simplex": {**SMALL, "kind": "simplex", "placement": "past_middle"},
     "tent": {**SMALL, "kind": "tent", "folds": 1, "dilution": 0},
+    "pool": {**SMALL, "kind": "soft_box", "stem": "pool", "dilution": 0},
+    "padded-pool": {**SMALL, "kind": "rotated_box", "stem": "padded_pool", "dilution": 0},
+    "matmul": {**SMALL, "kind": "simplex", "stem": "matmul"},
+    "tip": {**SMALL, "kind": "soft_box", "tip": True, "width": 0.3},
+    "two": {**SMALL, "kind": "soft_box", "plants": 2, "width": 0.2},
+    "two-alike": {**SMALL, "kind": "rotated_box", "plants": 2, "width": 0.2, "classes": 2},
     "cnn": {**SMALL, "kind": "soft_box", "background": "cnn", "dilution": 0},
 }
 SHARED = (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from assay.question.runtime import FloatRunner
 from assay.question.torch_view import torch_view
 from assay.truth.instance import Instance
 from assay.truth.planted import PlantedKnobs, make
+from assay.truth.planting.sampling import sampled
 
 KINDS = ("soft_box", "rotated_box", "simplex", "tent", "xor_lock")
 CONVEX = KINDS[:3]
@@ -49,6 +50,20 @@ SAMPLED: dict[str, dict[str, Any]] = {
     "lock": {"kind": "xor_lock", "inputs": 6, "parities": 6},
     "lock-full": {"kind": "xor_lock", "inputs": 7, "parities": 12, "placement": "past_middle"},
     "lock-face": {"kind": "xor_lock", "inputs": 8, "parities": 7, "placement": "face"},
+    "soft-depth": {"kind": "soft_box", "inputs": 3, "placement": "corner", "depth": 0.04},
+    "rotated-depth": {"kind": "rotated_box", "inputs": 3, "placement": "face", "depth": 0.02},
+    "tip": {"kind": "soft_box", "inputs": 2, "tip": True, "height": 0.5, "width": 0.3},
+    "shallow": {"kind": "soft_box", "inputs": 4, "height": 0.001},
+    "two": {"kind": "soft_box", "inputs": 3, "plants": 2, "width": 0.2, "classes": 2},
+    "three": {"kind": "rotated_box", "inputs": 3, "plants": 3, "width": 0.1},
+    "three-pooled": {"kind": "simplex", "inputs": 2, "plants": 3, "width": 0.15, "stem": "pool"},
+    **{
+        f"{kind}-{stem}": {"kind": kind, "inputs": 5 if kind == "xor_lock" else 3, "stem": stem}
+        | ({"parities": 6} if kind == "xor_lock" else {"width": 0.3, "folds": 1})
+        for kind, stem in product(KINDS, ("pool", "padded_pool", "counted_pool", "matmul", "gemm"))
+    },
+    "soft-sigmoid": {"kind": "soft_box", "inputs": 5, "stem": "sigmoid"},
+    "soft-tanh": {"kind": "soft_box", "inputs": 4, "stem": "tanh", "background": "sigmoid"},
     "lock-smooth": {"kind": "xor_lock", "inputs": 5, "parities": 8, "background": "sigmoid"},
 }
 
@@ -82,37 +97,20 @@ def probability(instance: Instance) -> tuple[Fraction, Fraction]:
     return Fraction(stated["lower"]), Fraction(stated["upper"])
 
 
-def enclosing(instance: Instance) -> tuple[Floats, Floats]:
-    """A box around the plant: convex plants lie within 1.6 half-widths of their witness."""
-    box, knobs = asked(instance).box, instance.truth.parameters
-    low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
-    if knobs["kind"] not in CONVEX:
-        return low, high
-    assert instance.truth.witness is not None
-    witness = np.array([float(text) for text in instance.truth.witness])
-    reach = 1.6 * knobs["width"] * knobs["epsilon"]
-    return np.maximum(low, witness - reach), np.minimum(high, witness + reach)
-
-
 @pytest.mark.parametrize("name", SAMPLED)
 def test_sampling_agrees_with_the_claimed_probability(name: str) -> None:
     _, violated = made(name)
-    box = asked(violated).box
-    low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
-    inner_low, inner_high = enclosing(violated)
-    weight = float(np.prod((inner_high - inner_low) / (high - low)))
-    draw = np.random.default_rng(7)
-    points = inner_low + draw.random((SAMPLES, len(low))) * (inner_high - inner_low)
-    hits = int(violating(violated, points).sum())
-    for end, sign in zip(probability(violated), (1, -1), strict=True):
-        share = float(end) / weight
-        assert 20 < share * SAMPLES < SAMPLES, "too few points would be hit to tell"
-        allowed = 5 * sqrt(SAMPLES * share * (1 - share))
-        assert sign * (share * SAMPLES - hits) <= allowed
-    # nothing violates outside of the enclosing box
-    everywhere = low + draw.random((SAMPLES // 4, len(low))) * (high - low)
-    outside = ((everywhere < inner_low) | (everywhere > inner_high)).any(axis=1)
-    assert not violating(violated, everywhere[outside]).any()
+    found = sampled(load(violated.onnx, name), asked(violated), violated.truth, seed=7)
+    assert found.telling, "too few points would be hit to tell"
+    assert found.agrees, found
+
+
+@pytest.mark.parametrize("factor", [Fraction(9, 10), Fraction(11, 10)])
+def test_sampling_contradicts_a_wrong_probability(factor: Fraction) -> None:
+    _, violated = made("soft-plane")
+    wrong = {"exact": str(probability(violated)[0] * factor)}
+    truth = replace(violated.truth, violation_probability=wrong)
+    assert not sampled(load(violated.onnx, "planted"), asked(violated), truth).agrees
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -120,11 +118,13 @@ def test_samples_and_the_centre_of_twins_are_robust(name: str) -> None:
     robust, violated = made(name)
     box = asked(robust).box
     low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
-    inner_low, inner_high = enclosing(violated)
-    points = inner_low + np.random.default_rng(8).random((SAMPLES, len(low))) * (
-        inner_high - inner_low
-    )
+    points = low + np.random.default_rng(8).random((SAMPLES // 4, len(low))) * (high - low)
     assert not violating(robust, points).any()
+    assert violated.truth.witness is not None
+    witness = np.array([[float(text) for text in violated.truth.witness]])
+    assert violating(violated, witness).all()
+    near = witness + (points - (low + high) / 2) * robust.truth.parameters["width"]
+    assert not violating(robust, np.clip(near, low, high)).any()
     middle = ((low + high) / 2)[None]
     assert not violating(robust, middle).any()
     assert not violating(violated, middle).any()
@@ -171,11 +171,8 @@ def test_every_kind_everywhere_is_proved_and_its_witness_violates(
                 assert margin == truth.margin < 0
             else:
                 assert margin_bounds(instance, point)[1] <= truth.margin < 0
-            row = np.array([[float(v) for v in point]], np.float32)
-            assert [Fraction(float(v)) for v in row[0]] == point
-            outputs = FloatRunner(network).run(row)[0]
-            violation = asked(instance).violation
-            assert violation.margin([Fraction(float(v)) for v in outputs]) < 0
+            assert [Fraction(float(np.float32(float(v)))) for v in point] == point
+            assert float32_margin(instance) < 0
 
 
 @pytest.mark.parametrize(
@@ -209,6 +206,89 @@ def test_placements_are_what_they_say(kind: str) -> None:
             assert any(near)
         if placement == "past_middle" and kind != "xor_lock":
             assert all(abs(share) < 0.25 for share in shares)
+
+
+STEMS = ("pool", "padded_pool", "counted_pool", "matmul", "gemm", "sigmoid", "tanh")
+OPERATORS = {"matmul": "MatMul", "gemm": "Gemm", "sigmoid": "Sigmoid", "tanh": "Tanh"}
+
+
+@pytest.mark.parametrize("stem", STEMS)
+@pytest.mark.parametrize("background", BACKGROUNDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_behind_every_stem_is_proved(kind: str, background: str, stem: str) -> None:
+    knobs = {"kind": kind, "background": background, "stem": stem, "inputs": 6, "parities": 7}
+    try:
+        asked_for = PlantedKnobs.model_validate({**knobs, "neurons": 3, "folds": 1})
+    except ValidationError:
+        return
+    for instance in make(asked_for, 2):
+        truth = instance.truth
+        nodes = onnx.ModelProto.FromString(instance.onnx).graph.node
+        assert OPERATORS.get(stem, "AveragePool") in {node.op_type for node in nodes}
+        verdict = check(instance.onnx, instance.vnnlib, truth.to_json().encode(), None)
+        assert verdict.status == "verified", verdict.reason
+        if truth.answer == "violated":
+            low, high = probability(instance)
+            assert 0 < low <= high <= low * Fraction(2001, 2000)
+            assert float32_margin(instance) < 0
+
+
+def float32_margin(instance: Instance) -> Fraction:
+    """The margin at the witness in ONNX Runtime."""
+    row = np.array([[float(text) for text in instance.truth.witness or ()]], np.float32)
+    outputs = FloatRunner(load(instance.onnx, "planted")).run(row)[0]
+    return asked(instance).violation.margin([Fraction(float(v)) for v in outputs])
+
+
+@pytest.mark.parametrize("height", [0.02, 1e-3, 1e-4])
+@pytest.mark.parametrize("kind", KINDS)
+def test_shallow_violations_survive_float32(kind: str, height: float) -> None:
+    knobs = PlantedKnobs.model_validate(
+        {"kind": kind, "height": height, "inputs": 5, "parities": 6, "folds": 1}
+    )
+    _, violated = make(knobs, 0)
+    assert -1.5 * height * knobs.gamma < violated.truth.margin < -0.5 * height * knobs.gamma
+    assert float32_margin(violated) < 0
+
+
+@pytest.mark.parametrize("placement", ["face", "corner"])
+@pytest.mark.parametrize("kind", CONVEX)
+def test_a_plant_of_small_depth_hugs_its_face(kind: str, placement: str) -> None:
+    knobs = {"kind": kind, "placement": placement, "depth": 0.01, "inputs": 3}
+    _, violated = make(PlantedKnobs.model_validate(knobs), 0)
+    box, witness = asked(violated).box, violated.truth.witness
+    assert witness is not None
+    low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
+    shares = 2 * (np.array([float(text) for text in witness]) - low) / (high - low) - 1
+    near = np.abs(shares) > 0.99
+    assert near.all() if placement == "corner" else near.any()
+    # no point further than the depth from the face violates, however many are tried near it
+    draw = np.random.default_rng(1)
+    steps = draw.normal(0, 1, (SAMPLES, 3)) * np.where(near, 0.02, 0.3)
+    points = np.clip(shares + steps, -1, 1)
+    apart = (np.abs(points[:, near]) < 0.99).any(axis=1)
+    inputs = (low + high) / 2 + points * (high - low) / 2
+    assert not violating(violated, inputs[apart]).any()
+
+
+@pytest.mark.parametrize("kind", CONVEX)
+def test_several_plants_have_their_own_targets(kind: str) -> None:
+    for classes, targets in ((4, 3), (2, 1)):
+        knobs = {"kind": kind, "plants": 3, "width": 0.1, "classes": classes, "inputs": 4}
+        robust, violated = make(PlantedKnobs.model_validate(knobs), 0)
+        for instance in (robust, violated):
+            truth = instance.truth.to_json().encode()
+            assert check(instance.onnx, instance.vnnlib, truth, None).status == "verified"
+        lines = violated.truth.facts["other_witnesses"].split(";")
+        points = [violated.truth.witness, *(line.split() for line in lines)]
+        won = set()
+        for point in points:
+            assert point is not None
+            exact = [Fraction(text) for text in point]
+            outputs = evaluate(load(violated.onnx, "planted"), exact)
+            assert asked(violated).violation.margin(outputs) < 0
+            won.add(outputs.index(max(outputs)))
+        assert len(won) == targets
 
 
 @pytest.mark.parametrize("kind", CONVEX)
@@ -263,6 +343,18 @@ def test_dilution_fills_the_plants_rows() -> None:
         ({"placement": "edge"}, "'inside'"),
         ({"classes": 11}, "less than or equal to 10"),
         ({"folds": 5}, "less than or equal to 4"),
+        ({"stem": "dropout"}, "'none', 'pool'"),
+        ({"plants": 2}, "two plants overlap: 2 of width 0.25 .* lower width to at most 0.2"),
+        ({"plants": 3, "width": 0.15, "placement": "past_middle"}, "at most 0.1 or plants to 1"),
+        ({"plants": 2, "width": 0.1, "kind": "tent"}, "lower plants to 1, or set kind"),
+        ({"plants": 2, "width": 0.1, "stem": "tanh"}, "lower plants to 1, or set kind"),
+        ({"plants": 4}, "less than or equal to 3"),
+        ({"stem": "sigmoid", "kind": "simplex"}, "set kind to soft_box"),
+        ({"stem": "matmul", "background": "cnn"}, "set background to mlp or stem to pool"),
+        ({"stem": "pool", "background": "tanh"}, "set background to mlp or cnn"),
+        ({"depth": 0.01}, "set placement to face or corner"),
+        ({"depth": 0.01, "placement": "face", "kind": "tent"}, "set depth to 0"),
+        ({"tip": True, "kind": "simplex"}, "set tip to false or kind to soft_box"),
     ],
 )
 def test_refusals_name_the_knob(knobs: dict[str, Any], words: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -117,16 +116,5 @@ def _exact_points(point: Tensor, box: Box) -> list[Witness]:
     """The point in float32 where the box has room for that, and as it is; both inside the box."""
     values = point.tolist()
     plain = box.nearest(values)
-    bounds = zip(values, box.lower, box.upper, strict=True)
-    single = tuple(_single(v, low, high) for v, low, high in bounds)
+    single = box.nearest_float32(values)
     return [single] if single == plain else [single, plain]
-
-
-def _single(value: float, low: Fraction, high: Fraction) -> Fraction:
-    """The float32 number nearest to `value` between the bounds, if there is one."""
-    with np.errstate(over="ignore"):
-        nearest = np.float32(value)
-    for candidate in (nearest, np.nextafter(nearest, -np.inf), np.nextafter(nearest, np.inf)):
-        if np.isfinite(candidate) and low <= Fraction(float(candidate)) <= high:
-            return Fraction(float(candidate))
-    return min(max(Fraction(value), low), high)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.cli import (
+    attack,
     audit,
     build,
     certify,
@@ -72,6 +73,7 @@ app.command(name="score")(score.score)
 app.command(name="explain")(explain.explain)
 app.command(name="report")(report.report)
 app.command(name="profile")(profile.profile)
+app.command(name="attack")(attack.attack)
 app.command(name="power")(power.power)
 app.command(name="shrink")(shrink.shrink)
 app.command(name="train")(train.train)

@@ -81,11 +81,18 @@ def _wrong(
     certified: Fraction,
 ) -> WrongLabel:
     what = "is violated" if exact[1] <= 0 else f"has less than the certified {float(certified):.6g}"
+    return refuted(function.network.place, what, point, exact[1], lowest.stage)
+
+
+def refuted(
+    place: str, what: str, point: Sequence[Fraction], margin: Fraction, found_by: str
+) -> WrongLabel:
+    """The sentence for a question that is said to be robust and is not, at a point."""
     written = tuple(decimal(v) for v in point)
     shown = " ".join(written[:_SHOWN_INPUTS]) + (" ..." if len(written) > _SHOWN_INPUTS else "")
     return WrongLabel(
-        f"{function.network.place}: WRONG LABEL: said to be robust, but it {what}: in exact "
-        f"arithmetic its margin is {float(exact[1]):.6g} at the point {shown} (found by "
-        f"{lowest.stage}); do not use this instance, and report it",
+        f"{place}: WRONG LABEL: said to be robust, but it {what}: in exact "
+        f"arithmetic its margin is {float(margin):.6g} at the point {shown} (found by "
+        f"{found_by}); do not use this instance, and report it",
         written,
     )

@@ -15,7 +15,7 @@ from fractions import Fraction
 from flint import fmpq, fmpq_poly
 
 from assay.proof.arithmetic import Unsupported
-from assay.proof.curves import Ends, place, slopes
+from assay.proof.curves import Ends, curve_place, curve_slopes
 from assay.proof.forms import RELU, Form, Hinge, Space, Unit
 from assay.proof.spread import Spread, product
 
@@ -38,7 +38,7 @@ class Side:
 
 
 def share_above(space: Space, form: Form, bound: fmpq) -> tuple[Fraction, Fraction]:
-    """Bounds of the share of the box where constant - (a sum of such hinges) is at least `bound`."""
+    """Bounds of the share where constant - (a sum of such hinges) is at least `bound`."""
     level = form.constant - bound
     if level <= 0:
         raise Unsupported("the violating set has no rim")
@@ -76,7 +76,7 @@ def _side(space: Space, unit: Unit, weight: fmpq, level: fmpq) -> Side:
     step = level * rate**-1 * (1 if slope > 0 else -1) * fmpq(1, _STEPS)
     reaches = []
     for k in range(_STEPS):
-        least, most = slopes(bent.curve, (zero + k * step, zero + (k + 1) * step))
+        least, most = curve_slopes(bent.curve, (zero + k * step, zero + (k + 1) * step))
         factor = (rate * abs(steepness)) ** -1
         if least <= 0:
             raise Unsupported("a curve of the violating set is flat")
@@ -84,7 +84,9 @@ def _side(space: Space, unit: Unit, weight: fmpq, level: fmpq) -> Side:
     above = (slope > 0) == (steepness > 0)
 
     def located(reached: fmpq) -> Ends:
-        found = [(z - bent.inside.constant) * steepness**-1 for z in place(bent.curve, reached)]
+        found = [
+            (z - bent.inside.constant) * steepness**-1 for z in curve_place(bent.curve, reached)
+        ]
         return min(found), max(found)
 
     end = located(zero + _STEPS * step)[above]

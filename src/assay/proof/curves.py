@@ -14,14 +14,14 @@ CURVES = ("Sigmoid", "Tanh")
 Ends = tuple[fmpq, fmpq]
 
 
-def value(curve: str, at: fmpq) -> Ends:
+def curve_value(curve: str, at: fmpq) -> Ends:
     """Bounds of the curve's value."""
     with ctx.workprec(BITS):
         x = ball(from_flint(at))
         return _ends(half(1 + half(x).tanh()) if curve == "Sigmoid" else x.tanh())
 
 
-def place(curve: str, reached: fmpq) -> Ends:
+def curve_place(curve: str, reached: fmpq) -> Ends:
     """Bounds of where the curve has a value."""
     at = 2 * reached - 1 if curve == "Sigmoid" else reached
     if abs(at) >= 1:
@@ -31,7 +31,7 @@ def place(curve: str, reached: fmpq) -> Ends:
         return _ends(2 * x if curve == "Sigmoid" else x)
 
 
-def slopes(curve: str, values: Ends) -> Ends:
+def curve_slopes(curve: str, values: Ends) -> Ends:
     """The least and the largest slope where the curve's value lies between these two."""
     middle, ends = fmpq(1, 2) if curve == "Sigmoid" else fmpq(0), sorted(values)
     found = [_slope(curve, v) for v in (*ends, min(max(middle, ends[0]), ends[1]))]

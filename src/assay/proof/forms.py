@@ -20,7 +20,7 @@ from itertools import pairwise
 from flint import fmpq
 
 from assay.proof.arithmetic import Unsupported, from_flint, to_flint
-from assay.proof.curves import value
+from assay.proof.curves import curve_value
 
 RELU = "Relu"
 _MOST_TERMS = 1 << 20
@@ -70,7 +70,7 @@ class Space:
     def bent(self, curve: str, form: Form) -> Form:
         """A smooth curve of a form, as a new unit: its range is followed."""
         low, high = self.range(form)
-        ends = value(curve, low)[0], value(curve, high)[1]
+        ends = curve_value(curve, low)[0], curve_value(curve, high)[1]
         return Form(fmpq(0), {self._add(Unit(*ends, form, curve)): fmpq(1)})
 
     def curves(self, form: Form) -> dict[int, Points]:
@@ -95,7 +95,7 @@ class Space:
         """Bounds of a form on the box: exact for a sum of functions of single inputs."""
         low = high = form.constant
         for points in self.curves(form).values():
-            values = [reached for _, reached in points]
+            values = [value for _, value in points]
             low, high = low + min(values), high + max(values)
         for number, unit in self.units(form).items():
             ends = [form.terms[number] * end for end in (unit.low, unit.high)]

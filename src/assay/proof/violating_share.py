@@ -34,6 +34,8 @@ def violating_share(claim: Claim) -> tuple[Fraction, Fraction]:
     network = read_forms(claim)
     space = network.space
     open_ones = [e for e in network.excesses(claim) if space.least(e) <= 0]
+    if not open_ones:
+        raise Unsupported("no disjunct can hold on the box")
     bumps = [bump for excess in open_ones for bump in _bumps(space, excess)]
     if len(bumps) > 1 and not are_apart(space, bumps):
         raise Unsupported("several bumps or disjuncts are open, so shares could overlap")

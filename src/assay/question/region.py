@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Box:
@@ -35,8 +37,23 @@ class Box:
         bounds = zip(point, self.lower, self.upper, strict=True)
         return tuple(min(max(Fraction(value), low), high) for value, low, high in bounds)
 
+    def nearest_float32(self, point: Sequence[float]) -> tuple[Fraction, ...]:
+        """The same in float32 numbers, except for inputs whose bounds leave no room for one."""
+        bounds = zip(point, self.lower, self.upper, strict=True)
+        return tuple(_float32_between(value, low, high) for value, low, high in bounds)
+
     def contains(self, point: Sequence[Fraction]) -> bool:
         if len(point) != self.dimension:
             return False
         bounds = zip(self.lower, point, self.upper, strict=True)
         return all(low <= value <= high for low, value, high in bounds)
+
+
+def _float32_between(value: float, low: Fraction, high: Fraction) -> Fraction:
+    """The float32 number nearest to `value` between the bounds, if there is one."""
+    with np.errstate(over="ignore"):
+        nearest = np.float32(value)
+    for candidate in (nearest, np.nextafter(nearest, -np.inf), np.nextafter(nearest, np.inf)):
+        if np.isfinite(candidate) and low <= Fraction(float(candidate)) <= high:
+            return Fraction(float(candidate))
+    return min(max(Fraction(value), low), high)

@@ -1,4 +1,4 @@
-"""The difficulty profile beside a benchmark (`profile.csv`), where there is one."""
+"""What is known of instances beside a benchmark, where it is: profiles, and what is hidden."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import csv
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assay.attack.table import ATTACK_FILE
 from assay.difficulty.profile_table import PROFILE_FILE
 
 _LARGEST = 16 * 1024 * 1024
 _LONGEST_CELL = 40
 _NAME_COLUMNS = ("instance", "name")
+_OF_ATTACKS = ("hidden", "found_by", "queries")
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,28 @@ class Profiles:
 
 
 def read_profiles(benchmark: Path) -> Profiles:
-    """Rows by instance; nothing where the file is missing, huge or not such a table.
+    """Rows by instance of profile.csv, and after them what attack.csv says of hiddenness.
 
-    A report never fails for a file that only adds to it.
+    Nothing where a file is missing, huge or not such a table: a report never fails for a file that
+    only adds to it.
     """
-    path = benchmark / PROFILE_FILE
+    profiles, attacks = (_read(benchmark / name) for name in (PROFILE_FILE, ATTACK_FILE))
+    kept = [number for number, name in enumerate(attacks.columns) if name in _OF_ATTACKS]
+    names = dict.fromkeys((*profiles.rows, *attacks.rows))
+    blank = ("",) * len(profiles.columns), ("",) * len(attacks.columns)
+    return Profiles(
+        columns=(*profiles.columns, *(attacks.columns[number] for number in kept)),
+        rows={
+            name: (
+                *profiles.rows.get(name, blank[0]),
+                *(attacks.rows.get(name, blank[1])[number] for number in kept),
+            )
+            for name in names
+        },
+    )
+
+
+def _read(path: Path) -> Profiles:
     try:
         if path.stat().st_size > _LARGEST:
             return Profiles()

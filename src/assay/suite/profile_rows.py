@@ -72,9 +72,9 @@ class Row:
     point: tuple[float, ...] = ()
 
     @property
-    def hashes(self) -> tuple[Cell, Cell]:
+    def hashes(self) -> tuple[str, str]:
         """The sha256 of both files that it is about."""
-        return self.cells["onnx_sha256"], self.cells["vnnlib_sha256"]
+        return str(self.cells["onnx_sha256"]), str(self.cells["vnnlib_sha256"])
 
     def fields(self, settings: Settings) -> list[str]:
         known: dict[str, Cell] = {

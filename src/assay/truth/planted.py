@@ -105,7 +105,7 @@ class PlantedKnobs(Knobs):
         0,
         ge=0,
         le=1,
-        description="how far a plant at a face or corner reaches from it, over epsilon; 0: no limit",
+        description="how far a plant reaches from its face or corner, over epsilon; 0: no limit",
     )
     epsilon: float = Field(0.1, ge=1e-3, le=0.5, description="l_inf radius of the box")
     gamma: float = Field(
@@ -184,11 +184,11 @@ class PlantedKnobs(Knobs):
             ),
             (
                 self.depth > 0 and self.placement not in ("face", "corner"),
-                "depth is counted from a face or corner; set placement to one of them or depth to 0",
+                "depth starts at a face or corner; set placement to face or corner, or depth to 0",
             ),
             (
                 self.depth > 0 and self.kind in _ALONE,
-                f"a {self.kind} has no depth; set depth to 0 (width is the side of a lock at a face)",
+                f"a {self.kind} has no depth; set depth to 0 (a lock at a face has its width)",
             ),
             (
                 self.tip and self.kind != "soft_box",
@@ -217,9 +217,9 @@ def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
         Violation.misclassification(label, knobs.classes),
         {"epsilon": str(epsilon)},
     )
-    others = "; ".join(" ".join(map(decimal, plant.witness)) for plant in grove.plants[1:])
-    if others:
-        bare = replace(bare, facts={**bare.facts, OTHER_WITNESSES: others})
+    further = "; ".join(" ".join(map(decimal, p.witness)) for p in grove.plants[1:])
+    if further:
+        bare = replace(bare, facts={**bare.facts, OTHER_WITNESSES: further})
     biases = _biases(draw, grove, bare, classes, as_written(knobs.lead))
     violated, robust = (_design(grove, bare, layers, biases) for layers in grove.twins)
     return [_robust(robust), _violated(violated, grove.plants[0].witness)]

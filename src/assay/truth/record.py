@@ -78,3 +78,11 @@ def read_truth(path: Path) -> Truth:
         return Truth.from_json(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(f"{path}: cannot be read ({error}); rebuild the benchmark") from None
+
+
+def read_truth_about(path: Path, onnx_sha256: str, vnnlib_sha256: str) -> Truth:
+    """A truth that must be about these very bytes."""
+    truth = read_truth(path)
+    if (truth.onnx_sha256, truth.vnnlib_sha256) != (onnx_sha256, vnnlib_sha256):
+        raise BadInput(f"{path}: is about other bytes than {path.stem}; rebuild it")
+    return truth

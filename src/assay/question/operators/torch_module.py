@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -39,6 +39,25 @@ class TorchNetwork(torch.nn.Module):
         self._try_out(dtype)
 
     def forward(self, points: Tensor) -> Tensor:
+        return self._walked(points, _check)
+
+    def with_arguments(
+        self, points: Tensor, operators: Collection[str]
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The outputs, and what the nodes with these operators take first, [N, units] by name."""
+        taken: dict[str, Tensor] = {}
+
+        def note(call: Call[Tensor], results: Sequence[Tensor]) -> None:
+            _check(call, results)
+            first = call.inputs[0] if call.node.op_type in operators else None
+            if first is not None and len(first) == len(points):
+                taken[call.node.inputs[0]] = first.flatten(1)
+
+        return self._walked(points, note), taken
+
+    def _walked(
+        self, points: Tensor, check: Callable[[Call[Tensor], Sequence[Tensor]], None]
+    ) -> Tensor:
         network = self.network
         if points.ndim != 2 or points.shape[1] != network.inputs:
             raise BadInput(
@@ -47,7 +66,7 @@ class TorchNetwork(torch.nn.Module):
             )
         constants = {name: self.get_buffer(key) for name, key in self._buffer_names.items()}
         start = points.reshape(-1, *network.input_shape)
-        result = walk(network, TORCH_OPERATORS, constants, start, _check)
+        result = walk(network, TORCH_OPERATORS, constants, start, check)
         everywhere = result.expand(points.shape[0], *result.shape[1:])
         return everywhere.reshape(points.shape[0], network.outputs)
 

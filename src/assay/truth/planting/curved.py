@@ -16,7 +16,7 @@ from flint import fmpq
 from numpy.random import Generator
 
 from assay.proof.arithmetic import from_flint, to_flint
-from assay.proof.curves import value
+from assay.proof.curves import curve_value
 from assay.question.graph import GraphBuilder
 from assay.question.region import Box
 from assay.truth.dyadic import leading_exponent, nearest, power
@@ -56,7 +56,7 @@ def curved_box(draw: Generator, site: Site, curve: Curve) -> tuple[Front, Plant]
     weight = turned.T @ np.concatenate([np.eye(count)] * 2) * float(steepness)
     layer = float32_layer(weight, turned.T @ np.array([float(a) for a in arguments]))
     # the curve of -z is one minus that of z, or minus that of z
-    lift = (signs < 0) * (1.0 if curve == "sigmoid" else 0.0)
+    lift = np.where(signs < 0, 1.0 if curve == "sigmoid" else 0.0, 0.0)
 
     def write(graph: GraphBuilder) -> str:
         response = graph.gemm(graph.input, *layer)
@@ -95,5 +95,5 @@ def _plant(
 
 
 def _value(curve: Curve, argument: Fraction) -> Fraction:
-    low, high = value(_OPERATORS[curve], to_flint(argument))
+    low, high = curve_value(_OPERATORS[curve], to_flint(argument))
     return from_flint((low + high) * fmpq(1, 2))

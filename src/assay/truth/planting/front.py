@@ -83,7 +83,8 @@ def convolutional_front(
         last = replace(handing.layers[-1], pads=(2, 2, 1, 1))
         handing = replace(handing, layers=(*handing.layers[:-1], last))
     pool = _pool(handing.layers[-1].output, padded=stem != "pool", counted=stem == "counted_pool")
-    maps = (*handing.layers, float32_layer(pool.matrix, np.zeros(len(pool.matrix))))
+    averages: AnyLayer = float32_layer(pool.matrix, np.zeros(len(pool.matrix)))
+    maps: tuple[AnyLayer, ...] = (*handing.layers, averages)
     return _front(box, handing, maps, pool)
 
 
@@ -110,7 +111,7 @@ def _pool(image: tuple[int, int, int], *, padded: bool, counted: bool) -> Pool:
     plane /= _WINDOW * _WINDOW if counted else sizes
     return Pool(
         plane,
-        np.kron(np.eye(channels), plane),
+        np.kron(np.eye(channels), plane).astype(np.float64),
         lambda graph, x: graph.average_pool(
             x, (_WINDOW, _WINDOW), pads=pads, count_include_pad=counted
         ),

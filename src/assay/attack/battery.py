@@ -1,0 +1,125 @@
+"""The battery: every attack on a question, each with its stated effort, found points exact.
+
+    results = run(network, specification, Budget(strength=10), "cuda")
+
+A result without a point says only that this much effort found nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+
+import assay.attack.methods
+from assay.attack.method import Attack, Effort
+from assay.attack.target import Found, Target
+from assay.difficulty.margin import MarginFunction
+from assay.difficulty.profile import chosen_device
+from assay.errors import BadInput
+from assay.question.network import Network
+from assay.question.property import Specification
+from assay.registry import declared, named
+
+STRENGTHS = 1, 1000
+
+
+@cache
+def attacks() -> dict[str, Attack]:
+    """The registry: every module of `assay.attack.methods` that declares ATTACK."""
+    entries = declared(assay.attack.methods, "ATTACK")
+    return {entry.name: entry for entry in entries if isinstance(entry, Attack)}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """`strength` multiplies every attack's effort; no `attacks` means all of them."""
+
+    strength: int = 1
+    seed: int = 0
+    attacks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        least, most = STRENGTHS
+        if not least <= self.strength <= most:
+            raise BadInput(f"--strength {self.strength} is not between {least} and {most}")
+        for name in self.attacks:
+            named(attacks(), name, "attack")
+
+    @property
+    def chosen(self) -> tuple[Attack, ...]:
+        wanted = set(self.attacks) or set(attacks())
+        return tuple(attack for name, attack in attacks().items() if name in wanted)
+
+    @property
+    def whole(self) -> bool:
+        """Whether this is the battery in full: only then what it misses is hidden."""
+        return set(attacks()) == {a.name for a in self.chosen if not a.missing()}
+
+    def effort(self, attack: Attack) -> Effort:
+        return attack.effort.times(self.strength)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one attack reached: the lowest margin in float64, and `found` if that is exact.
+
+    `queries` counts points evaluated, `gradients` points whose gradient was taken. `note` says why
+    an attack did not run.
+    """
+
+    attack: str
+    margin: float = math.inf
+    found: Found | None = None
+    queries: int = 0
+    gradients: int = 0
+    seconds: float = 0.0
+    note: str = ""
+
+
+def run(
+    network: Network,
+    specification: Specification,
+    budget: Budget | None = None,
+    device: str = "auto",
+) -> tuple[Result, ...]:
+    """All attacks of a budget on a question, in the order of their names."""
+    budget = budget or Budget()
+    function = MarginFunction(network, specification.cases, device_named(device))
+    return tuple(_attacked(function, attack, budget) for attack in budget.chosen)
+
+
+def device_named(name: str) -> torch.device:
+    if name not in ("cpu", "cuda", "auto"):
+        raise BadInput(f"--device {name} is not known; give cpu, cuda or auto")
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return chosen_device(name)
+
+
+def _attacked(function: MarginFunction, attack: Attack, budget: Budget) -> Result:
+    missing = attack.missing()
+    if missing:
+        return Result(attack.name, note=missing)
+    begun = time.perf_counter()
+    found = None
+    effort = budget.effort(attack).shared(len(function.cases))
+    seen: list[Target] = []
+    for case in range(len(function.cases)):
+        seen.append(Target(function, case, budget.seed, attack.name))
+        try:
+            attack.run(seen[-1], effort)
+        except Found as end:
+            found = end
+            break
+    return Result(
+        attack.name,
+        min(target.margin for target in seen),
+        found,
+        sum(target.queries for target in seen),
+        sum(target.gradients for target in seen),
+        time.perf_counter() - begun,
+    )

@@ -1,0 +1,1 @@
+"""The attacks of the battery: one module each, which declares ATTACK."""

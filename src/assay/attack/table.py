@@ -1,0 +1,173 @@
+"""What `assay attack` found about a benchmark: attack.csv, one row an instance, and attack.json.
+
+An instance is `hidden` if it is violated, every attack of the battery ran and none of them found a
+violation that survives exact arithmetic; `no` if one did; and blank where there is nothing to hide
+or nothing can be said: robust instances, no truth, or only a part of the battery.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.errors import BadInput
+
+if TYPE_CHECKING:
+    from assay.attack.battery import Result
+
+ATTACK_FILE = "attack.csv"
+SETTINGS_FILE = "attack.json"
+YES, NO, UNKNOWN = "yes", "no", ""
+_MARGIN = "margin "
+_AGAIN = "run `assay attack` on the benchmark again"
+_FIRST = (
+    "instance",
+    "status",
+    "family",
+    "kind",
+    "answer",
+    "hidden",
+    "found_by",
+    "queries",
+    "gradients",
+    "seconds",
+)
+_LAST = ("onnx_sha256", "vnnlib_sha256", "note")
+START = ",".join(_FIRST[:3])
+"""How the file begins."""
+
+
+@dataclass(frozen=True)
+class AttackRow:
+    """One instance under the battery.
+
+    `found_by` names the attacks that found a violation, the one with the fewest queries first;
+    `queries` and `gradients` are that one's, or of all together where none did. `margins` holds the
+    lowest margin that each attack reached, in float64.
+    """
+
+    instance: str
+    status: str
+    family: str = ""
+    kind: str = ""
+    answer: str = ""
+    hidden: str = UNKNOWN
+    found_by: tuple[str, ...] = ()
+    queries: int = 0
+    gradients: int = 0
+    seconds: float = 0.0
+    margins: Mapping[str, float] = field(default_factory=dict)
+    onnx_sha256: str = ""
+    vnnlib_sha256: str = ""
+    note: str = ""
+
+    @property
+    def group(self) -> str:
+        """The family, and the kind within it where it has kinds."""
+        return f"{self.family} {self.kind}".strip() or "(unknown)"
+
+
+def row_of(instance: str, answer: str, results: Sequence[Result], whole: bool) -> AttackRow:
+    """`whole` says whether this was all of the battery."""
+    finders = sorted((r for r in results if r.found is not None), key=lambda r: r.queries)
+    spent = finders[:1] or results
+    hidden = UNKNOWN
+    if finders:
+        hidden = NO
+    elif answer == "violated" and whole:
+        hidden = YES
+    partial = "only a part of the battery ran" if hidden == UNKNOWN and answer == "violated" else ""
+    return AttackRow(
+        instance,
+        "ok",
+        answer=answer,
+        hidden=hidden,
+        found_by=tuple(result.attack for result in finders),
+        queries=sum(result.queries for result in spent),
+        gradients=sum(result.gradients for result in spent),
+        seconds=round(sum(result.seconds for result in results), 3),
+        margins={result.attack: result.margin for result in results if not result.note},
+        note=partial,
+    )
+
+
+def written(rows: Sequence[AttackRow], attacks: Sequence[str]) -> bytes:
+    """The file: plain CSV with a header; margins in a column for each attack."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*_FIRST, *(_MARGIN + name for name in attacks), *_LAST))
+    for row in rows:
+        done = row.status == "ok"
+        numbers = (row.queries, row.gradients, row.seconds) if done else ("", "", "")
+        margins = (row.margins.get(name) for name in attacks)
+        writer.writerow(
+            (
+                *(row.instance, row.status, row.family, row.kind, row.answer, row.hidden),
+                *(" ".join(row.found_by), *numbers),
+                *("" if margin is None else repr(margin) for margin in margins),
+                *(row.onnx_sha256, row.vnnlib_sha256, row.note),
+            )
+        )
+    return text.getvalue().encode()
+
+
+def read(benchmark: Path) -> dict[str, AttackRow]:
+    """The rows of the benchmark's attack.csv by instance, in the order of the file."""
+    path = benchmark / ATTACK_FILE
+    rows: dict[str, AttackRow] = {}
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream, strict=True)
+            missing = [name for name in (*_FIRST, *_LAST) if name not in (reader.fieldnames or ())]
+            if missing:
+                raise BadInput(f"{path}:1: has no column {missing[0]}; {_AGAIN}")
+            for cells in reader:
+                row = _parsed(cells, f"{path}:{reader.line_num}")
+                if row.instance in rows:
+                    raise BadInput(
+                        f"{path}:{reader.line_num}: repeats {row.instance}; remove one of the rows"
+                    )
+                rows[row.instance] = row
+    except FileNotFoundError:
+        raise BadInput(f"{path}: there is none; run `assay attack {benchmark}` first") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); check the file") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"{path}: is no table in UTF-8 ({error}); {_AGAIN}") from None
+    return rows
+
+
+def _parsed(cells: Mapping[str, str], place: str) -> AttackRow:
+    if None in cells or None in cells.values():
+        raise BadInput(f"{place}: has another number of cells than columns; {_AGAIN}")
+    if cells["hidden"] not in (YES, NO, UNKNOWN):
+        raise BadInput(f"{place}: hidden is {cells['hidden'][:40]!r}, not yes or no; {_AGAIN}")
+    margins = {
+        name.removeprefix(_MARGIN): _number(text, f"{place}: {name}")
+        for name, text in cells.items()
+        if name.startswith(_MARGIN) and text
+    }
+    whole = {name: _number(cells[name] or "0", f"{place}: {name}") for name in _FIRST[-3:]}
+    return AttackRow(
+        **{name: cells[name] for name in (*_FIRST[:6], *_LAST)},
+        found_by=tuple(cells["found_by"].split()),
+        queries=int(whole["queries"]),
+        gradients=int(whole["gradients"]),
+        seconds=whole["seconds"],
+        margins=margins,
+    )
+
+
+def _number(text: str, place: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise BadInput(f"{place} {text[:40]!r} is not a number; {_AGAIN}")
+    return value

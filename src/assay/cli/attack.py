@@ -1,0 +1,78 @@
+"""`assay attack`: how hidden the counterexamples of a benchmark are."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.errors import BadInput, WrongLabel
+
+
+def attack(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR | ONNX VNNLIB", help="A benchmark folder, or one question."),
+    ],
+    strength: Annotated[int, typer.Option(help="How many times the usual effort.")] = 1,
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An attack; may be repeated; default: all."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same attacks.")] = 0,
+    device: Annotated[
+        str, typer.Option(metavar="cpu|cuda|auto", help="Where the attacks run.")
+    ] = "cpu",
+    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Attack every question with a battery of a stated budget; writes DIR/attack.csv.
+
+    A violated instance is marked hidden only if every attack failed; a point counts as found only
+    if it violates in exact arithmetic after rounding its inputs to float32. A robust instance on
+    which anything is found has a wrong label: exit code 1. What is finished is kept, so a command
+    that is stopped goes on when it is given again; see docs/attack.md.
+
+    Examples:
+
+      assay attack bench
+
+      assay attack bench --strength 10 --jobs 2
+
+      assay attack bench --attacks random --attacks quiet-units
+
+      assay attack net.onnx query.vnnlib
+    """
+    from assay.attack.battery import Budget, device_named
+    from assay.cli.attack_view import show
+    from assay.cli.output import shown_progress
+    from assay.suite.attacking import INTERNAL, attack_folder, attack_question
+    from assay.suite.workers import available_cores
+
+    budget = Budget(strength, seed, tuple(dict.fromkeys(attacks or ())))
+    device = device_named(device).type
+    try:
+        if len(paths) == 1:
+            with shown_progress("attack") as watcher:
+                cores = jobs or available_cores()
+                found = attack_folder(paths[0], budget, device, cores, watcher)
+        elif len(paths) == 2:
+            found = attack_question(paths[0], paths[1], budget, device)
+        else:
+            raise BadInput("give one benchmark folder, or one ONNX and one VNN-LIB file")
+    except KeyboardInterrupt:
+        print("assay: stopped; run the same command again to continue", file=sys.stderr)
+        raise typer.Exit(130) from None
+    except WrongLabel as error:
+        print(f"assay: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
+    show(found, paths[0] if len(paths) == 1 else None, as_json)
+    for name, reason in found.settings["left_out"].items():
+        print(f"assay: {name}: {reason}", file=sys.stderr)
+    for row in found.failed:
+        print(f"assay: {row.instance}: {row.note}", file=sys.stderr)
+    if found.failed:
+        defect = any(row.note.startswith(INTERNAL) for row in found.failed)
+        raise typer.Exit(3 if defect else 2)

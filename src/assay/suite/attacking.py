@@ -1,0 +1,215 @@
+"""The battery on every question of a benchmark: in child processes, resumable.
+
+Finished rows go to `.attack.jsonl` as they come; `attack.csv` appears when all rows are known, and
+`attack.json` beside it says with what budget. A robust question that is broken in exact arithmetic
+has a wrong label, which stops everything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import assay
+from assay.attack.table import (
+    ATTACK_FILE,
+    NO,
+    SETTINGS_FILE,
+    START,
+    YES,
+    AttackRow,
+    row_of,
+    written,
+)
+from assay.errors import AssayError, WrongLabel
+from assay.suite.folder import BenchmarkFolder, instance_name
+from assay.suite.row_progress import (
+    RowProgress,
+    hashes,
+    refuse_foreign,
+    row_progress,
+    with_witness,
+)
+from assay.suite.workers import Outcome, Watcher, parallel
+
+if TYPE_CHECKING:
+    from assay.attack.battery import Budget
+
+PROGRESS_FILE = ".attack.jsonl"
+INTERNAL = "internal error"
+"""How the note of a row begins that failed by a defect of ours."""
+
+
+@dataclass(frozen=True)
+class AttackTask:
+    """One question to attack; `truth` is what is known about its answer."""
+
+    name: str
+    onnx: Path
+    vnnlib: Path
+    truth: Path | None
+    budget: Budget
+    device: str
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """The rows in the order of the questions, how many were known before, and what was run."""
+
+    rows: tuple[AttackRow, ...]
+    already: int
+    settings: Mapping[str, Any]
+
+    @property
+    def failed(self) -> list[AttackRow]:
+        return [row for row in self.rows if row.status != "ok"]
+
+
+def attack_folder(
+    path: Path, budget: Budget, device: str, jobs: int, watcher: Watcher | None = None
+) -> Attacked:
+    """Attack every instance of a benchmark folder; writes `attack.csv` and `attack.json`."""
+    folder = BenchmarkFolder.open(path)
+    refuse_foreign(path / ATTACK_FILE, START, "table of attacks")
+    tasks = [AttackTask(e.name, e.onnx, e.vnnlib, e.truth, budget, device) for e in folder.entries]
+    settings = settings_of(budget, device)
+    head = {"assay": assay.__version__, "settings": settings}
+    with row_progress(path / PROGRESS_FILE, head, "attacking") as progress:
+        found = progress.known({task.name: (task.onnx, task.vnnlib) for task in tasks})
+        known = {name: _row(line) for name, line in found.items()}
+        try:
+            rows = _attacked(tasks, known, jobs, watcher or Watcher(), progress)
+        except WrongLabel as error:
+            raise with_witness(path, error) from None
+        names = [attack.name for attack in budget.chosen]
+        document = {"assay": assay.__version__, **settings, "counts": _counts(rows)}
+        progress.finish(
+            {
+                path / SETTINGS_FILE: json.dumps(document, indent=1).encode() + b"\n",
+                path / ATTACK_FILE: written(rows, names),
+            }
+        )
+    return Attacked(tuple(rows), len(known), settings)
+
+
+def attack_question(onnx: Path, vnnlib: Path, budget: Budget, device: str) -> Attacked:
+    """Attack one question; its row is only returned. A truth in its folder counts as well."""
+    name = instance_name(onnx, vnnlib)
+    truth = vnnlib.absolute().parent.parent / "truth" / f"{name}.json"
+    task = AttackTask(name, onnx, vnnlib, truth if truth.is_file() else None, budget, device)
+    rows = _attacked([task], {}, 1, Watcher(), None)
+    return Attacked(tuple(rows), 0, settings_of(budget, device))
+
+
+def settings_of(budget: Budget, device: str) -> dict[str, Any]:
+    """The budget in full, and the versions of what was run."""
+    from assay.attack.unit_images import PACKAGE, installed
+
+    efforts = {attack.name: budget.effort(attack) for attack in budget.chosen}
+    return {
+        "strength": budget.strength,
+        "seed": budget.seed,
+        "device": device,
+        "whole": budget.whole,
+        "attacks": {name: asdict(effort) for name, effort in efforts.items()},
+        "left_out": {a.name: note for a in budget.chosen if (note := a.missing())},
+        "versions": {"torch": metadata.version("torch"), PACKAGE: installed()},
+    }
+
+
+def attack_task(task: AttackTask) -> AttackRow:
+    """Attack one question (in a worker); a defect of ours costs its row, not the others."""
+    import torch
+
+    from assay.attack.battery import run
+    from assay.question.asked import read_question
+    from assay.truth.record import read_truth_about
+
+    torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
+    sha256 = hashes((task.onnx, task.vnnlib))
+    truth = None if task.truth is None else read_truth_about(task.truth, *sha256)
+    network, specification = read_question(task.onnx, task.vnnlib)
+    try:
+        results = run(network, specification, task.budget, task.device)
+    except AssayError:
+        raise
+    except Exception as error:
+        if os.environ.get("ASSAY_DEBUG") == "1":
+            raise
+        reason = " ".join(str(error).split())[:200]
+        return _failed(task.name, f"{INTERNAL} ({type(error).__name__}: {reason})")
+    if truth is not None and truth.answer == "robust":
+        _hold_to_label(network.place, results)
+    row = row_of(task.name, "" if truth is None else truth.answer, results, task.budget.whole)
+    return replace(
+        row,
+        family="" if truth is None else truth.family,
+        kind="" if truth is None else str(truth.parameters.get("kind", "")),
+        onnx_sha256=sha256[0],
+        vnnlib_sha256=sha256[1],
+    )
+
+
+def _hold_to_label(place: str, results: Sequence[Any]) -> None:
+    from assay.difficulty.label import refuted
+
+    for result in results:
+        if result.found is not None:
+            point, margin = result.found.point, result.found.margin
+            raise refuted(place, "is violated", point, margin, f"the attack {result.attack}")
+
+
+def _attacked(
+    tasks: Sequence[AttackTask],
+    known: dict[str, AttackRow],
+    jobs: int,
+    watcher: Watcher,
+    progress: RowProgress | None,
+) -> list[AttackRow]:
+    rows = dict(known)
+    watcher.begin(len(tasks), len(known))
+    waiting = [task for task in tasks if task.name not in known]
+    outcomes = parallel(attack_task, waiting, jobs, lambda task: watcher.started(task.name))
+    with closing(outcomes):
+        for outcome in outcomes:
+            if isinstance(outcome.error, WrongLabel):
+                raise outcome.error
+            row = _settled(outcome)
+            rows[row.instance] = row
+            # A failed row is not kept: whoever mends its files runs the command again.
+            if progress is not None and row.status == "ok":
+                progress.add(row.instance, (row.onnx_sha256, row.vnnlib_sha256), asdict(row))
+            watcher.finished(row.instance, outcome.seconds, row.note if row.status != "ok" else "")
+    return [rows[task.name] for task in tasks]
+
+
+def _settled(outcome: Outcome[AttackTask, AttackRow]) -> AttackRow:
+    if outcome.result is not None:
+        return outcome.result
+    reason = str(outcome.error) if outcome.error is not None else f"not done: {outcome.death}"
+    return _failed(outcome.item.name, " ".join(reason.split()))
+
+
+def _failed(name: str, note: str) -> AttackRow:
+    return AttackRow(name, "failed", note=note)
+
+
+def _row(line: Mapping[str, Any]) -> AttackRow:
+    cells = {name: line[name] for name in AttackRow.__dataclass_fields__}
+    return AttackRow(**{**cells, "found_by": tuple(line["found_by"])})
+
+
+def _counts(rows: Sequence[AttackRow]) -> dict[str, dict[str, int]]:
+    """By family and kind: how many are robust, hidden, found, and neither."""
+    found: dict[str, Counter[str]] = {}
+    for row in rows:
+        word = {YES: "hidden", NO: "found"}.get(row.hidden, row.answer or "unknown")
+        found.setdefault(row.group, Counter())[word] += 1
+    return {group: dict(counts) for group, counts in found.items()}
