@@ -108,11 +108,7 @@ SETTINGS: Mapping[str, tuple[str, Mapping[str, object], int]] = {
     ),
     "meap-unstable": ("meap", {"inputs": 10, "pairs": 8, "instability": 20.0}, 3),
     "trained-mlp": ("trained", {"epochs": 100, "restarts": 4, "steps": 6, "window": 50}, 0),
-    "trained-classes": (
-        "trained",
-        {"classes": 4, "epochs": 150, "restarts": 4, "steps": 6, "epsilon": 0.1, "margin": 0.5},
-        2,
-    ),
+    "trained-classes": ("trained", {"classes": 4, "epochs": 150, "restarts": 4, "steps": 6}, 0),
     "planted-soft": ("planted", {"inputs": 20, "placement": "face", "classes": 10}, 0),
     "planted-rotated": ("planted", {"kind": "rotated_box", "background": "cnn", "inputs": 9}, 1),
     "planted-simplex": ("planted", {"kind": "simplex", "polarity": "lower", "height": 2.0}, 2),

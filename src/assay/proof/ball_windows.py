@@ -5,26 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from flint import arb, arb_mat
 
 from assay.proof.arithmetic import Unsupported
 from assay.proof.balls import Ball, Balls, ball
-from assay.proof.convolution import MOST_WINDOWS, Geometry, read_geometry
+from assay.proof.convolution import Geometry, filter_geometry
 from assay.proof.pooling import read_pool
-from assay.proof.reader import Graph, Node
 
-
-class Step(Protocol):
-    """What an operator is given (see `ball_operators`)."""
-
-    @property
-    def node(self) -> Node: ...
-    @property
-    def graph(self) -> Graph: ...
-    @property
-    def operands(self) -> Sequence[Balls]: ...
+if TYPE_CHECKING:
+    from assay.proof.ball_operators import Step
 
 
 def convolution(step: Step) -> Balls:
@@ -65,18 +56,9 @@ def pool_back(step: Step, adjoint: Balls) -> list[Balls]:
 
 def _geometry(step: Step) -> tuple[Geometry, Balls]:
     image, filters = step.operands[:2]
-    plain = step.node.attributes in ({}, {"group": 1})
-    constant = step.graph.constants.keys() >= {*step.node.inputs[1:]}
-    if not plain or not constant or len(filters.shape) != 4:
+    if not step.graph.constants.keys() >= {*step.node.inputs[1:]}:
         raise Unsupported(f"{step.node.place()} is not data under plain constant filters")
-    sides = filters.shape[2:]
-    fits = len(image.shape) == 4 and image.shape[1] == filters.shape[1]
-    if not fits or step.node.lists.get("kernel_shape", sides) != sides:
-        raise Unsupported(f"{step.node.place()} takes another image or window than its filters")
-    geometry = read_geometry(step.node, image.shape, sides)
-    if max(prod(filters.shape[1:]), filters.shape[0]) * prod(geometry.positions) > MOST_WINDOWS:
-        raise Unsupported(f"{step.node.place()} is larger than the checker follows")
-    return geometry, filters
+    return filter_geometry(step.node, image.shape, filters.shape), filters
 
 
 def _shares(step: Step) -> tuple[arb_mat, tuple[int, ...]]:

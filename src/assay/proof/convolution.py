@@ -114,24 +114,31 @@ def read_convolution(
 ) -> tuple[Convolution, tuple[int, ...]]:
     """The map of a plain two-dimensional Conv node over one image, and the shape it makes."""
     kernel = graph.constants.get(node.inputs[1])
-    plain = node.attributes in ({}, {"group": 1})
-    if kernel is None or node.inputs[0] != name or not plain:
+    if kernel is None or node.inputs[0] != name:
         raise Unsupported(f"{node.place()} is not data under plain constant filters")
-    if len(kernel.shape) != 4 or shape[1:2] != kernel.shape[1:2]:
-        raise Unsupported(f"{node.place()} takes shape {shape}, not one image that fits it")
-    filters, channels, *sides = kernel.shape
-    if node.lists.get("kernel_shape", tuple(sides)) != tuple(sides):
-        raise Unsupported(f"{node.place()} has a window that is not its kernel's")
-    geometry = read_geometry(node, shape, tuple(sides))
-    positions, taps = geometry.positions, channels * prod(sides)
-    if max(taps, filters) * prod(positions) > MOST_WINDOWS:
-        raise Unsupported(f"{node.place()} is larger than the checker follows")
+    geometry = filter_geometry(node, shape, kernel.shape)
+    filters, positions = kernel.shape[0], geometry.positions
+    taps = prod(kernel.shape[1:])
     values = kernel.values()
     bias = _bias(node, filters, graph)
     common = lcm(values.denominator, bias.denominator)
     weight = fmpz_mat(filters, taps, list(values.over(common)))
     spread = tuple(b for b in bias.over(common) for _ in range(prod(positions)))
     return Convolution(weight, spread, common, geometry), (1, filters, *positions)
+
+
+def filter_geometry(node: Node, shape: tuple[int, ...], kernel: tuple[int, ...]) -> Geometry:
+    """How filters of shape `kernel` move over one image, of a plain two-dimensional Conv node."""
+    if node.attributes not in ({}, {"group": 1}):
+        raise Unsupported(f"{node.place()} is not data under plain constant filters")
+    if len(kernel) != 4 or shape[1:2] != kernel[1:2]:
+        raise Unsupported(f"{node.place()} takes shape {shape}, not one image that fits it")
+    if node.lists.get("kernel_shape", kernel[2:]) != kernel[2:]:
+        raise Unsupported(f"{node.place()} has a window that is not its kernel's")
+    geometry = read_geometry(node, shape, kernel[2:])
+    if max(prod(kernel[1:]), kernel[0]) * prod(geometry.positions) > MOST_WINDOWS:
+        raise Unsupported(f"{node.place()} is larger than the checker follows")
+    return geometry
 
 
 def read_geometry(node: Node, shape: tuple[int, ...], sides: tuple[int, ...]) -> Geometry:

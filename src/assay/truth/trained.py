@@ -115,9 +115,10 @@ class TrainedKnobs(Knobs):
 def make(knobs: TrainedKnobs, seed: int) -> list[Instance]:
     made = list(_instances(knobs, seed, _network(knobs, seed)))
     if not any(instance.truth.answer == "violated" for instance in made):
+        easier = "set keep to planted" if knobs.keep == "hidden" else "lower margin"
         raise CannotCertify(
             f"{FAMILY}: no counterexample of the network is {knobs.keep}; raise epochs, restarts "
-            "and steps, set keep to planted, or try another seed"
+            f"and steps, {easier}, or try another seed"
         )
     return made
 
