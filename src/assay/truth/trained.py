@@ -22,7 +22,7 @@ from assay.truth.training.questions import FAMILY, robust, violated
 from assay.truth.training.record import Trained, read_shipped
 from assay.truth.training.settings import Schedule, Setting
 
-Network = Literal["fresh", "cnn_1_conv", "cnn_avgpool", "cnn_tanh", "cnn_sigmoid"]
+Network = Literal["fresh", "cnn_1_conv", "cnn_tanh"]
 Architecture = Literal[
     "tiny_mlp",
     "tiny_cnn",
