@@ -145,8 +145,8 @@ class Space:
             return self._of_points(i, _clipped([(x, v + form.constant) for x, v in points]))
         scale = abs(form.terms[min(form.terms)])
         inside = scaled(scale**-1, form)
-        row = terms_key(inside)
-        key = exact_key(inside.constant), row
+        row = _terms_key(inside)
+        key = _exact_key(inside.constant), row
         if key not in self._numbers:
             shared = self._rows.setdefault(row, len(self._rows))
             unit = Unit(fmpq(0), high * scale**-1, inside, row=shared)
@@ -160,7 +160,7 @@ class Space:
         return len(self.terms) - 1
 
     def _hinge(self, i: int, start: fmpq) -> int:
-        key = i, exact_key(start)
+        key = i, _exact_key(start)
         if key not in self._numbers:
             self._numbers[key] = self._add(Hinge(i, start))
         return self._numbers[key]
@@ -186,14 +186,14 @@ def combined(constant: fmpq, parts: Iterable[tuple[fmpq, Form]]) -> Form:
     return Form(constant, {number: c for number, c in terms.items() if c})
 
 
-def exact_key(value: fmpq) -> tuple[int, int]:
+def _exact_key(value: fmpq) -> tuple[int, int]:
     """What stands for a number in a dictionary; flint's own hash is slow."""
     return int(value.p), int(value.q)
 
 
-def terms_key(form: Form) -> tuple[tuple[int, tuple[int, int]], ...]:
+def _terms_key(form: Form) -> tuple[tuple[int, tuple[int, int]], ...]:
     """The same for all forms that differ by a constant."""
-    return tuple((number, exact_key(c)) for number, c in sorted(form.terms.items()))
+    return tuple((number, _exact_key(c)) for number, c in sorted(form.terms.items()))
 
 
 def scaled(factor: fmpq, form: Form) -> Form:
