@@ -58,6 +58,7 @@ SAMPLED: dict[str, dict[str, Any]] = {
     "lock-face": {"kind": "xor_lock", "inputs": 8, "parities": 7, "placement": "face"},
     "soft-depth": {"kind": "soft_box", "inputs": 3, "placement": "corner", "depth": 0.04},
     "rotated-depth": {"kind": "rotated_box", "inputs": 3, "placement": "face", "depth": 0.02},
+    "middle-depth": {"kind": "soft_box", "inputs": 3, "placement": "past_middle", "depth": 0.1},
     "tip": {"kind": "soft_box", "inputs": 2, "tip": True, "height": 0.5, "width": 0.3},
     "shallow": {"kind": "soft_box", "inputs": 4, "height": 0.001},
     "two": {"kind": "soft_box", "inputs": 3, "plants": 2, "width": 0.2, "classes": 2},
@@ -262,24 +263,29 @@ def test_shallow_violations_survive_float32(kind: str, height: float) -> None:
     assert float32_margin(violated) < 0
 
 
-@pytest.mark.parametrize("placement", ["face", "corner"])
+@pytest.mark.parametrize("placement", ["face", "corner", "past_middle"])
 @pytest.mark.parametrize("kind", CONVEX)
-def test_a_plant_of_small_depth_hugs_its_face(kind: str, placement: str) -> None:
+def test_a_plant_of_small_depth_hugs_its_placement(kind: str, placement: str) -> None:
     knobs = {"kind": kind, "placement": placement, "depth": 0.01, "inputs": 3}
     _, violated = make(PlantedKnobs.model_validate(knobs), 0)
     box, witness = asked(violated).box, violated.truth.witness
     assert witness is not None
     low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
     shares = 2 * (np.array([float(text) for text in witness]) - low) / (high - low) - 1
-    near = np.abs(shares) > 0.99
+    # how far from the face, or from the middle plane
+    plane = np.zeros(3) if placement == "past_middle" else np.sign(shares)
+    near = np.abs(shares - plane) < 0.01
     assert near.all() if placement == "corner" else near.any()
-    # no point further than the depth from the face violates, however many are tried near it
+    # no point further than the depth from there violates, however many are tried near it
     draw = np.random.default_rng(1)
     steps = draw.normal(0, 1, (SAMPLES, 3)) * np.where(near, 0.02, 0.3)
     points = np.clip(shares + steps, -1, 1)
-    apart = (np.abs(points[:, near]) < 0.99).any(axis=1)
-    inputs = (low + high) / 2 + points * (high - low) / 2
-    assert not violating(violated, inputs[apart]).any()
+    reached = np.abs(points - plane)[:, near]
+    behind = (points * shares < 0)[:, near] if placement == "past_middle" else reached > 0.01
+    apart = ((reached > 0.01) | behind).any(axis=1)
+    hit = violating(violated, (low + high) / 2 + points * (high - low) / 2)
+    assert hit.any()
+    assert not hit[apart].any()
 
 
 @pytest.mark.parametrize("kind", CONVEX)
@@ -435,7 +441,7 @@ def test_dilution_fills_the_plants_rows() -> None:
         ({"stem": "sigmoid", "kind": "simplex"}, "set kind to soft_box"),
         ({"stem": "matmul", "background": "cnn"}, "set background to mlp or stem to pool"),
         ({"stem": "pool", "background": "tanh"}, "set background to mlp or cnn"),
-        ({"depth": 0.01}, "set placement to face or corner"),
+        ({"depth": 0.01}, "set placement to face, corner or past_middle"),
         ({"depth": 0.01, "placement": "face", "kind": "tent"}, "set depth to 0"),
         ({"charges": "closed"}, "'open' or 'capped'"),
         ({"charges": "capped", "kind": "xor_lock"}, "set charges to open"),

@@ -109,7 +109,7 @@ class PlantedKnobs(Knobs):
         0,
         ge=0,
         le=1,
-        description="how far a plant reaches from its face or corner, over epsilon; 0: no limit",
+        description="how far a plant reaches from its placement, over epsilon; 0: no limit",
     )
     epsilon: float = Field(0.1, ge=1e-3, le=0.5, description="l_inf radius of the box")
     gamma: float = Field(
@@ -187,8 +187,9 @@ class PlantedKnobs(Knobs):
                 f"background {self.background} has no images to pool; set background to mlp or cnn",
             ),
             (
-                self.depth > 0 and self.placement not in ("face", "corner"),
-                "depth starts at a face or corner; set placement to face or corner, or depth to 0",
+                self.depth > 0 and self.placement == "inside",
+                "depth starts at a face, corner or middle plane; set placement to face, corner or "
+                "past_middle, or depth to 0",
             ),
             (
                 self.depth > 0 and self.kind in _ALONE,
