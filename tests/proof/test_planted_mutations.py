@@ -29,6 +29,7 @@ from assay.proof.claim import Claim
 from assay.proof.violating_share import violating_share
 
 SMALL = {"inputs": 2, "classes": 3, "neurons": 1, "dilution": 1, "height": 0.5}
+CAPPED = {**SMALL, "charges": "capped", "dilution": 0}
 KNOBS: dict[str, dict[str, Any]] = {
     "soft-box": {**SMALL, "kind": "soft_box"},
     "soft-box-lower": {**SMALL, "kind": "soft_box", "polarity": "lower", "placement": "corner"},
@@ -41,6 +42,10 @@ KNOBS: dict[str, dict[str, Any]] = {
     "tip": {**SMALL, "kind": "soft_box", "tip": True, "width": 0.3},
     "two": {**SMALL, "kind": "soft_box", "plants": 2, "width": 0.2},
     "two-alike": {**SMALL, "kind": "rotated_box", "plants": 2, "width": 0.2, "classes": 2},
+    "capped": {**CAPPED, "kind": "soft_box"},
+    "capped-rotated": {**CAPPED, "kind": "rotated_box"},
+    "capped-simplex": {**CAPPED, "kind": "simplex"},
+    "capped-two": {**CAPPED, "kind": "simplex", "plants": 2, "width": 0.2},
     "cnn": {**SMALL, "kind": "soft_box", "background": "cnn", "dilution": 0},
 }
 SHARED = (

@@ -132,6 +132,70 @@ def test_known_sets_are_measured() -> None:
     assert not dense(bump(corner, [-1.5] * 4, [1, 1, 1, 1], 0.75)), "cut by the faces"
 
 
+CROSS = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)]
+TRIANGLE_ROWS = [(2.0, 1.0), (-1.0, 1.0), (-1.0, -2.0)]
+
+
+def capped(
+    rows: Rows, caps: Sequence[float], *, weight: float = 1, turned: float = 0, scale: float = 1
+) -> Claimed:
+    """Hinges from 1/4 on, at a level of 1/4; caps read the rows, `turned` and scaled."""
+    count = len(rows)
+    later = [((a + turned) * scale, b * scale) for a, b in rows]
+    biases = [-0.25] * count + [(-0.25 - cap) * scale for cap in caps]
+    charges = [1.0] * count + [-weight / scale] * count
+    return bump([*rows, *later], biases, charges, 0.75)
+
+
+@pytest.mark.parametrize("rows", [CROSS, TRIANGLE_ROWS])
+def test_hinges_capped_above_the_level_are_measured(rows: Rows) -> None:
+    plain = share(bump(rows, [-0.25] * len(rows), [1.0] * len(rows), 0.75))
+    for caps in ([0.375] * len(rows), [0.2500001, 1.5, *[0.5] * (len(rows) - 2)]):
+        for scale in (1, 0.25, 4):
+            claim = capped(rows, caps, scale=scale)
+            assert dense(claim)
+            assert share(claim) == plain
+
+
+@pytest.mark.parametrize("rows", [CROSS, TRIANGLE_ROWS])
+def test_spoiled_caps_are_not_measured(rows: Rows) -> None:
+    rest = [0.5] * (len(rows) - 1)
+    for low in (0.25, 0.125, 2.0**-20, -0.0625):
+        assert not dense(capped(rows, [low, *rest])), "a cap that is no higher than the level"
+    assert not dense(capped(rows, [0.5, *rest], weight=1 + 2.0**-20)), "falls again"
+    assert not dense(capped(rows, [0.5, *rest], weight=1 - 2.0**-20)), "rises on"
+    assert not dense(capped(rows, [0.5, *rest], turned=2.0**-20)), "another row"
+    for extra in (1.0, -1.0):
+        biases = [-0.25] * len(rows) + [-0.75, -1.0]
+        claim = bump([*rows, rows[0], rows[0]], biases, [1.0] * len(rows) + [-1.0, extra], 0.75)
+        assert not dense(claim), "a third unit of the row"
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.tuples(eighths, eighths).filter(all),
+    st.lists(st.tuples(eighths, eighths.filter(bool)), min_size=1, max_size=5),
+)
+def test_units_of_one_row_are_bounded_exactly(
+    row: tuple[float, float], units: list[tuple[float, float]]
+) -> None:
+    """Whatever their weights: what they sum up to is a function of one number."""
+    hidden = np.array([row] * len(units), np.float32), np.array([b for b, _ in units], np.float32)
+    last = np.zeros((2, len(units)), np.float32), np.array([1, 0], np.float32)
+    last[0][0] = [w for _, w in units]
+    side = (Fraction(1),) * 2
+    box = Box(tuple(-v for v in side), side)
+    text = question_vnnlib.write(box, Violation.misclassification(0, 2))
+    claim = claimed(chain([hidden, last]), text)
+    question = asked(claim)
+    assert question is not None
+    read = Claim(vnnlib.read(claim.vnnlib), reader.read(claim.onnx), None)
+    always = [w for b, w in units if b >= sum(map(abs, row))]
+    bound, least = planted.prove(read).margin, analysed(question)[0]
+    # a unit that is never zero is no unit of a row, but a part of the inputs
+    assert bound <= least if always else bound == least
+
+
 # A lock whose parities contradict each other, and that half-way bits satisfy.
 
 TRIANGLE = [((0, 1, 3), 1), ((1, 2, 4), 0), ((0, 2, 5), 0), ((3, 4, 5), 0)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
@@ -13,6 +14,7 @@ import onnx
 import pytest
 import torch
 from ball_conformance import margin_bounds
+from numpy.random import Generator
 from numpy.typing import NDArray
 from onnx import numpy_helper
 from pydantic import ValidationError
@@ -26,7 +28,11 @@ from assay.question.runtime import FloatRunner
 from assay.question.torch_view import torch_view
 from assay.truth.instance import Instance
 from assay.truth.planted import PlantedKnobs, make
+from assay.truth.planting.concave import rotated_box, simplex, soft_box
+from assay.truth.planting.placement import Site
+from assay.truth.planting.plant import Plant, capped
 from assay.truth.planting.sampling import sampled
+from assay.truth.planting.tent import tent
 
 KINDS = ("soft_box", "rotated_box", "simplex", "tent", "xor_lock")
 CONVEX = KINDS[:3]
@@ -52,6 +58,7 @@ SAMPLED: dict[str, dict[str, Any]] = {
     "lock-face": {"kind": "xor_lock", "inputs": 8, "parities": 7, "placement": "face"},
     "soft-depth": {"kind": "soft_box", "inputs": 3, "placement": "corner", "depth": 0.04},
     "rotated-depth": {"kind": "rotated_box", "inputs": 3, "placement": "face", "depth": 0.02},
+    "middle-depth": {"kind": "soft_box", "inputs": 3, "placement": "past_middle", "depth": 0.1},
     "tip": {"kind": "soft_box", "inputs": 2, "tip": True, "height": 0.5, "width": 0.3},
     "shallow": {"kind": "soft_box", "inputs": 4, "height": 0.001},
     "two": {"kind": "soft_box", "inputs": 3, "plants": 2, "width": 0.2, "classes": 2},
@@ -62,6 +69,11 @@ SAMPLED: dict[str, dict[str, Any]] = {
         | ({"parities": 6} if kind == "xor_lock" else {"width": 0.3, "folds": 1})
         for kind, stem in product(KINDS, ("pool", "padded_pool", "counted_pool", "matmul", "gemm"))
     },
+    "soft-capped": {"kind": "soft_box", "inputs": 3, "charges": "capped", "stem": "pool"},
+    "rotated-capped": {"kind": "rotated_box", "inputs": 3, "charges": "capped", "width": 0.3},
+    "simplex-capped": {"kind": "simplex", "inputs": 3, "charges": "capped", "width": 0.3},
+    "tent-capped": {"kind": "tent", "inputs": 3, "charges": "capped"},
+    "two-capped": {"kind": "soft_box", "inputs": 3, "plants": 2, "width": 0.2, "charges": "capped"},
     "soft-sigmoid": {"kind": "soft_box", "inputs": 5, "stem": "sigmoid"},
     "soft-tanh": {"kind": "soft_box", "inputs": 4, "stem": "tanh", "background": "sigmoid"},
     "lock-smooth": {"kind": "xor_lock", "inputs": 5, "parities": 8, "background": "sigmoid"},
@@ -251,24 +263,29 @@ def test_shallow_violations_survive_float32(kind: str, height: float) -> None:
     assert float32_margin(violated) < 0
 
 
-@pytest.mark.parametrize("placement", ["face", "corner"])
+@pytest.mark.parametrize("placement", ["face", "corner", "past_middle"])
 @pytest.mark.parametrize("kind", CONVEX)
-def test_a_plant_of_small_depth_hugs_its_face(kind: str, placement: str) -> None:
+def test_a_plant_of_small_depth_hugs_its_placement(kind: str, placement: str) -> None:
     knobs = {"kind": kind, "placement": placement, "depth": 0.01, "inputs": 3}
     _, violated = make(PlantedKnobs.model_validate(knobs), 0)
     box, witness = asked(violated).box, violated.truth.witness
     assert witness is not None
     low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
     shares = 2 * (np.array([float(text) for text in witness]) - low) / (high - low) - 1
-    near = np.abs(shares) > 0.99
+    # how far from the face, or from the middle plane
+    plane = np.zeros(3) if placement == "past_middle" else np.sign(shares)
+    near = np.abs(shares - plane) < 0.01
     assert near.all() if placement == "corner" else near.any()
-    # no point further than the depth from the face violates, however many are tried near it
+    # no point further than the depth from there violates, however many are tried near it
     draw = np.random.default_rng(1)
     steps = draw.normal(0, 1, (SAMPLES, 3)) * np.where(near, 0.02, 0.3)
     points = np.clip(shares + steps, -1, 1)
-    apart = (np.abs(points[:, near]) < 0.99).any(axis=1)
-    inputs = (low + high) / 2 + points * (high - low) / 2
-    assert not violating(violated, inputs[apart]).any()
+    reached = np.abs(points - plane)[:, near]
+    behind = (points * shares < 0)[:, near] if placement == "past_middle" else reached > 0.01
+    apart = ((reached > 0.01) | behind).any(axis=1)
+    hit = violating(violated, (low + high) / 2 + points * (high - low) / 2)
+    assert hit.any()
+    assert not hit[apart].any()
 
 
 @pytest.mark.parametrize("kind", CONVEX)
@@ -289,6 +306,78 @@ def test_several_plants_have_their_own_targets(kind: str) -> None:
             assert asked(violated).violation.margin(outputs) < 0
             won.add(outputs.index(max(outputs)))
         assert len(won) == targets
+
+
+CAPPED = (
+    *({"placement": placement} for placement in PLACEMENTS),
+    *({"background": background} for background in BACKGROUNDS[1:]),
+    *({"stem": stem} for stem in ("pool", "padded_pool", "counted_pool", "matmul", "gemm")),
+    {"placement": "face", "depth": 0.02},
+    {"placement": "corner", "depth": 0.02},
+    {"plants": 3, "width": 0.1},
+    {"height": 1e-4},
+    {"height": 8.0},
+    {"polarity": "lower", "inputs": 3},
+)
+
+
+@pytest.mark.parametrize("knobs", CAPPED, ids=str)
+@pytest.mark.parametrize("kind", KINDS[:4])
+def test_caps_change_nothing_but_what_is_outside(kind: str, knobs: dict[str, Any]) -> None:
+    shared = {"kind": kind, "inputs": 6, "neurons": 3, "folds": 1, **knobs}
+    try:
+        free = PlantedKnobs.model_validate(shared)
+    except ValidationError:
+        return
+    limited = PlantedKnobs.model_validate({**shared, "charges": "capped"})
+    (_, before), (robust, after) = make(free, 4), make(limited, 4)
+    for instance in (robust, after):
+        truth = instance.truth.to_json().encode()
+        verdict = check(instance.onnx, instance.vnnlib, truth, None)
+        assert verdict.status == "verified", verdict.reason
+    assert asked(before).box == asked(after).box
+    assert probability(before) == probability(after)
+    if knobs.get("plants", 1) == 1:
+        assert before.truth.witness == after.truth.witness
+    assert float32_margin(after) < 0
+
+
+@pytest.mark.parametrize("grown", [soft_box, rotated_box, simplex, partial(tent, folds=2)])
+def test_a_capped_plant_has_no_slope_far_away(grown: Callable[[Generator, Site], Plant]) -> None:
+    """What the bump is the ReLU of rises towards an open plant nearly everywhere."""
+    count, epsilon, width = 6, Fraction(1, 8), Fraction(1, 10)
+    site = Site(
+        middle=(Fraction(0),) * count,
+        epsilon=epsilon,
+        width=width,
+        placement="inside",
+        depth=Fraction(0),
+        tip=False,
+        constant=Fraction(1, 2),
+        excess=Fraction(1, 2),
+    )
+    free = grown(np.random.default_rng(5), site)
+    limited = capped(free, free.heights.level)
+    points = (np.random.default_rng(6).random((4000, count)) * 2 - 1) * float(epsilon)
+    aside = np.random.default_rng(7).random(count) * 1e-7
+    for plant, least, most in ((free, 0.99, 1), (limited, 0.01, 0.4)):
+        steps = argument(plant, points + aside) - argument(plant, points)
+        assert least <= (np.abs(steps) > 1e-10).mean() <= most
+    # the same numbers where it violates, and never above the bound elsewhere
+    near = np.array([float(v) for v in free.witness]) + points * float(width)
+    before, after = (argument(plant, near) for plant in (free, limited))
+    inside = before >= float(free.heights.bound)
+    assert inside.any()
+    assert np.allclose(before[inside], after[inside], rtol=0, atol=1e-12)
+    assert (after[~inside] < float(free.heights.bound)).all()
+
+
+def argument(plant: Plant, points: Floats) -> Floats:
+    """What the bump is the ReLU of."""
+    for weight, bias in plant.violated[:-1]:
+        points = np.maximum(points @ weight.T + bias, 0)
+    weight, bias = plant.violated[-1]
+    return (points @ weight.T + bias)[:, 0]
 
 
 @pytest.mark.parametrize("kind", CONVEX)
@@ -352,8 +441,12 @@ def test_dilution_fills_the_plants_rows() -> None:
         ({"stem": "sigmoid", "kind": "simplex"}, "set kind to soft_box"),
         ({"stem": "matmul", "background": "cnn"}, "set background to mlp or stem to pool"),
         ({"stem": "pool", "background": "tanh"}, "set background to mlp or cnn"),
-        ({"depth": 0.01}, "set placement to face or corner"),
+        ({"depth": 0.01}, "set placement to face, corner or past_middle"),
         ({"depth": 0.01, "placement": "face", "kind": "tent"}, "set depth to 0"),
+        ({"charges": "closed"}, "'open' or 'capped'"),
+        ({"charges": "capped", "kind": "xor_lock"}, "set charges to open"),
+        ({"charges": "capped", "stem": "tanh"}, "set charges to open"),
+        ({"charges": "capped", "tip": True}, "set charges to open"),
         ({"tip": True, "kind": "simplex"}, "set tip to false or kind to soft_box"),
     ],
 )

@@ -31,7 +31,7 @@ from itertools import pairwise, product
 from flint import fmpq
 
 from assay.proof.arithmetic import Unsupported
-from assay.proof.forms import RELU, Form, Points, Space, combined, terms_key
+from assay.proof.forms import Form, Points, Space, combined
 from assay.proof.spread import Spread, certain, spread
 
 _ARITY = 3
@@ -139,14 +139,13 @@ class Lock:
 
 def read_lock(space: Space, form: Form) -> Lock | None:
     """The lock that a form is, or None."""
-    groups: dict[object, list[tuple[fmpq, fmpq, int]]] = {}
-    sums: dict[object, Form] = {}
+    groups: dict[int, list[tuple[fmpq, fmpq, int]]] = {}
+    sums: dict[int, Form] = {}
     for number, unit in space.units(form).items():
-        if unit.curve != RELU or len(space.inputs(unit.inside)) != _ARITY:
+        if unit.row is None or len(space.inputs(unit.inside)) != _ARITY:
             return None
-        key = terms_key(unit.inside)
-        sums[key] = Form(fmpq(0), unit.inside.terms)
-        groups.setdefault(key, []).append((unit.inside.constant, form.terms[number], number))
+        sums[unit.row] = Form(fmpq(0), unit.inside.terms)
+        groups.setdefault(unit.row, []).append((unit.inside.constant, form.terms[number], number))
     if not groups or any(len(zigzag) != _ARITY - 1 for zigzag in groups.values()):
         return None
     bits: dict[int, Points] = {}

@@ -15,15 +15,15 @@ from assay.truth.dyadic import leading_exponent, nearest, power
 Placement = Literal["inside", "face", "corner", "past_middle"]
 GRID = -20
 _GAP = 64
-"""A plant just past the middle keeps this part of epsilon between."""
+"""A plant just past the middle keeps this part of epsilon between, or a quarter of its depth."""
 
 
 @dataclass(frozen=True)
 class Site:
     """Where a plant is to be, how wide, and by how much its bump exceeds the constant.
 
-    A positive `depth` is how far from its face or corner a plant may reach, over epsilon. With a
-    `tip` its plateau is a single point.
+    A positive `depth` is how far from its face, corner or middle plane a plant may reach, over
+    epsilon. With a `tip` its plateau is a single point.
     """
 
     middle: tuple[Fraction, ...]
@@ -34,6 +34,13 @@ class Site:
     tip: bool
     constant: Fraction
     excess: Fraction
+
+    @property
+    def gap(self) -> Fraction:
+        """Between the plant and the point that it must not cover."""
+        if self.placement == "past_middle" and self.depth:
+            return self.depth * self.epsilon / 4
+        return self.epsilon / _GAP
 
     def moved(self, offsets: Sequence[Fraction]) -> tuple[Fraction, ...]:
         """The middle of the box, moved."""
@@ -61,12 +68,13 @@ class Squeeze:
 
 
 def squeeze(draw: Generator, site: Site, reach: Fraction) -> Squeeze:
-    """So that a plant that reaches so far from its centre stays within the depth of its face."""
+    """So that a plant that reaches so far from its centre stays within its depth."""
     count, one = len(site.middle), Fraction(1)
-    if site.depth == 0 or site.placement not in ("face", "corner"):
+    if site.depth == 0 or site.placement == "inside":
         return Squeeze((one,) * count, None)
     touching = int(draw.integers(count))
-    thinner = max(2 * reach / (site.depth * site.epsilon), one)
+    thick = site.depth * site.epsilon - (site.gap if site.placement == "past_middle" else 0)
+    thinner = max(2 * reach / thick, one)
     exponent = leading_exponent(thinner)
     factor = power(exponent if power(exponent) >= thinner else exponent + 1)
     chosen = range(count) if site.placement == "corner" else [touching]
@@ -85,8 +93,7 @@ def offsets(
 
     `avoided` is the coordinate, the same for all inputs, of the point that must not be covered.
     """
-    epsilon, placement = site.epsilon, site.placement
-    gap = epsilon / _GAP
+    epsilon, placement, gap = site.epsilon, site.placement, site.gap
     sides = [_free_sides(extent, epsilon, avoided, gap) for extent in extents]
     chosen = [i for i, side in enumerate(sides) if side]
     if not chosen:
