@@ -51,6 +51,12 @@ def train(
     shell: Annotated[
         float, typer.Option(min=0, max=1, help="Least distance of counterexamples, over epsilon.")
     ] = 0.98,
+    last_step: Annotated[
+        list[float],
+        typer.Option(
+            help="Last step of the attack on every second restart, over epsilon; repeatable."
+        ),
+    ] = (0.1,),  # type: ignore[assignment]
     persist: Annotated[
         bool, typer.Option(help="Train on the worst point found even where it does not violate.")
     ] = False,
@@ -93,8 +99,8 @@ def train(
         look_steps=min(Schedule.look_steps, final_steps),
     )
     settings = [
-        Setting(seed, e, w, m or None, shell, persist)
-        for e, w, m, seed in product(epsilon, window, margin, range(seeds))
+        Setting(seed, e, w, m or None, shell, last, persist)
+        for e, w, m, last, seed in product(epsilon, window, margin, last_step, range(seeds))
     ]
     _refuse(schedule, settings)
     chosen = _device(device)
@@ -131,6 +137,8 @@ def _refuse(schedule: Schedule, settings: list[Setting]) -> None:
             )
         if setting.window < 1 or not 0 <= (setting.margin or 0) < math.inf:
             raise BadInput("--window must be at least 1 and --margin not negative; correct them")
+        if not 0 < setting.last_step <= 1:
+            raise BadInput("--last-step must be above 0 and at most 1; correct it")
         drawn(schedule, setting)
 
 
@@ -166,8 +174,8 @@ def _show(rows: list[TrainedNetwork], examples: int, output: Path, as_json: bool
         print_json({"folder": str(output), "networks": list(map(asdict, rows))})
         return
     header = (
-        "network", "epsilon", "window", "margin", "seed", "epoch", "correct", "planted", "hidden",
-        "regular correct", "unbroken",
+        "network", "epsilon", "window", "margin", "last step", "seed", "epoch", "correct",
+        "planted", "hidden", "regular correct", "unbroken",
     )  # fmt: skip
     print_table(
         f"{output}: of {examples} examples each",
@@ -178,6 +186,7 @@ def _show(rows: list[TrainedNetwork], examples: int, output: Path, as_json: bool
                 f"{row.setting.epsilon:g}",
                 row.setting.window,
                 f"{row.setting.margin or 0:g}",
+                f"{row.setting.last_step:g}",
                 row.setting.seed,
                 row.epoch,
                 row.correct,

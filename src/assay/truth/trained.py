@@ -62,6 +62,9 @@ class TrainedKnobs(Knobs):
     epochs: int = Field(200, ge=1, le=20_000, description="epochs of training; the paper has 5000")
     restarts: int = Field(8, ge=1, le=1000, description="restarts of an attack; paper: 150")
     steps: int = Field(10, ge=1, le=1000, description="steps of an attack; paper: 150")
+    last_step: float = Field(
+        0.1, ge=1e-5, le=1, description="of every second restart, over epsilon; the first is 0.1"
+    )
     keep: Literal["hidden", "planted"] = Field(
         "planted", description="counterexamples that the last attack did not find, or all"
     )
@@ -109,7 +112,9 @@ class TrainedKnobs(Knobs):
         )
 
     def setting(self, seed: int) -> Setting:
-        return Setting(seed, self.epsilon, self.window, self.margin or None, self.shell)
+        return Setting(
+            seed, self.epsilon, self.window, self.margin or None, self.shell, self.last_step
+        )
 
 
 def make(knobs: TrainedKnobs, seed: int) -> list[Instance]:

@@ -23,7 +23,10 @@ def attacked(architecture: str, steps: int) -> tuple[Bank, ExampleTensors, Ascen
     examples = ExampleTensors.of([drawn(schedule, s) for s in SETTINGS], CPU)
     bank = new_bank(ARCHITECTURES[architecture], 1, schedule.classes, [0, 1], CPU)
     draws = [torch.Generator().manual_seed(s.seed) for s in SETTINGS]
-    attack = Ascent(bank, examples, draws, restarts=5, step_size=0.3, fast=True)
+    steps_end = [setting.last_step for setting in SETTINGS]
+    attack = Ascent(
+        bank, examples, draws, restarts=5, step_size=0.3, last_step=steps_end, fast=True
+    )
     attack.run(steps)
     return bank, examples, attack
 
@@ -100,3 +103,21 @@ def test_the_first_epochs_may_have_a_third_of_the_attack(
     for _ in range(24):
         one.advance()
     assert taken == [2] * weaker + [6] * (24 - weaker)
+
+
+def test_every_second_restart_shrinks_its_steps() -> None:
+    schedule = tiny(architecture="tiny_mlp")
+    pair = (Setting(0, epsilon=0.1, last_step=0.001), Setting(1, epsilon=0.3, last_step=0.1))
+    examples = ExampleTensors.of([drawn(schedule, s) for s in pair], CPU)
+    bank = new_bank(ARCHITECTURES["tiny_mlp"], 1, schedule.classes, [0, 1], CPU)
+    draws = [torch.Generator().manual_seed(s.seed) for s in pair]
+    attack = Ascent(
+        bank, examples, draws, restarts=4, step_size=0.1, last_step=[0.001, 0.1], fast=False
+    )
+    attack.run(21)
+    # after the last move the next step would be one factor smaller
+    left = attack._step[:, 0, :, 0] / examples.epsilon[:, None]
+    factor = (0.001 / 0.1) ** (1 / 20)
+    shrunk = 0.001 * factor
+    expected = torch.tensor([[0.1, shrunk, 0.1, shrunk], [0.1] * 4])
+    torch.testing.assert_close(left, expected, rtol=1e-4, atol=0)

@@ -16,6 +16,8 @@ class Ascent:
     """Attacks examples of a bank; tensors are laid out once, the weights may change between calls.
 
     `draws` is a source of noise for each network; `fast` computes in half precision on a GPU.
+    Steps are `step_size` times the radius; on every second restart they shrink, geometrically, to
+    `last_step` (a number for each network) times the radius: long steps jump over thin regions.
     """
 
     def __init__(
@@ -26,14 +28,21 @@ class Ascent:
         *,
         restarts: int,
         step_size: float,
+        last_step: Sequence[float],
         fast: bool,
     ) -> None:
         self._bank, self._draws, centres = bank, draws, attacked.centres
         self._centres = centres.unsqueeze(2)
         self._labels = attacked.labels[:, :, None, None].expand(-1, -1, restarts, 1)
         self._radius = attacked.epsilon.view(-1, 1, 1, 1)
-        self._step = step_size * self._radius
+        self._step_size = step_size
         networks, examples, inputs = centres.shape
+        size = (networks, 1, restarts, 1)
+        self._step = torch.zeros(size, device=centres.device)
+        shrunk = torch.tensor(last_step, device=centres.device) / step_size
+        self._shrunk = torch.ones(size, device=centres.device)
+        self._shrunk[:, :, 1::2] = shrunk.view(-1, 1, 1, 1)
+        self._factor = torch.ones(size, device=centres.device)
         self._fast = fast and centres.is_cuda
         self._frozen = [tensor.detach().clone() for tensor in bank.frozen(fast=self._fast)]
         self._shift = torch.zeros(networks, examples, restarts, inputs, device=centres.device)
@@ -41,7 +50,7 @@ class Ascent:
         """The largest margin of a wrong class over the label that was seen."""
         self.best = torch.zeros(networks, examples, inputs, device=centres.device)
         """The shift from the centre at which it was seen."""
-        self._moved = Replayed(self._move, [self._shift, self.margin, self.best])
+        self._moved = Replayed(self._move, [self._shift, self._step, self.margin, self.best])
 
     def run(self, steps: int) -> None:
         """From random points of the boxes; `margin` and `best` are of all points on the way."""
@@ -50,6 +59,8 @@ class Ascent:
                 kept.copy_(new)
             self._scatter(self._shift)
             self.margin.fill_(-torch.inf)
+            self._step.copy_((self._step_size * self._radius).expand_as(self._step))
+            self._factor.copy_(self._shrunk ** (1 / max(steps - 1, 1)))
         for _ in range(steps):
             self._moved()
 
@@ -78,6 +89,7 @@ class Ascent:
             self.margin.copy_(torch.maximum(self.margin, highest))
             moved = torch.addcmul(self._shift, self._step, slope.sign())
             torch.clamp(moved, -self._radius, self._radius, out=self._shift)
+            self._step.mul_(self._factor)
 
 
 def margin_of_wrong(logits: Tensor, labels: Tensor) -> Tensor:

@@ -17,6 +17,8 @@ class Setting:
     """The hinge's lambda in Eq. 9; None trains counterexamples with cross-entropy instead."""
     shell: float = 0.98
     """Every coordinate of a counterexample is at least that share of epsilon away."""
+    last_step: float = 0.1
+    """Of the attack on every second restart, over epsilon; steps begin at `Schedule.step_size`."""
     persist: bool = False
     """Train on the worst point found even where it does not violate, not on a random one."""
 

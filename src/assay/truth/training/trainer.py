@@ -122,6 +122,7 @@ class Trainer:
             self._draws,
             restarts=restarts,
             step_size=self.schedule.step_size,
+            last_step=[setting.last_step for setting in self.settings],
             fast=fast,
         )
 
@@ -132,7 +133,8 @@ class Trainer:
         shares = (window.shares / count).repeat_interleave(count, dim=1)
         planted = examples.planted
         points = torch.cat([attacked, examples.counterexamples], 1)
-        counted = torch.cat([shares, shares.new_full((networks, planted), 1 / count / length)], 1)
+        alike = (window.shares.amax(1, keepdim=True) / count).expand(-1, planted)
+        counted = torch.cat([shares, alike], 1)
         logits = self.bank.train(points, counted)
         labels = examples.labels.repeat(1, length)
         loss = window_loss(logits[:, :-planted], labels, shares) + counterexample_loss(
