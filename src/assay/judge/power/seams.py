@@ -55,6 +55,20 @@ def when_bounded(change: Callable[[Search, Domains, Setting], Domains], *, root:
     return Swap(_SEARCH, "_evaluated", make)
 
 
+def before_bounds(change: Callable[[Search, Domains, Setting], Domains]) -> Swap:
+    """Domains that were split off and are about to be bounded."""
+
+    def make(original: Any, setting: Setting) -> Any:
+        def evaluated(search: Search, domains: Domains, steps: int) -> tuple[Domains, Tensor]:
+            changed = domains if search.boxes == 0 else change(search, domains, setting)
+            found: tuple[Domains, Tensor] = original(search, changed, steps)
+            return found
+
+        return evaluated
+
+    return Swap(_SEARCH, "_evaluated", make)
+
+
 def with_ranges(
     domains: Domains, change: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 ) -> Domains:
