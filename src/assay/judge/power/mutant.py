@@ -96,9 +96,12 @@ class Specimen:
 
 
 @contextmanager
-def applied(specimen: Specimen, seed: int = 0) -> Iterator[None]:
-    """The verifier of this process has the bug; `seed` decides its random choices."""
-    dice = random.Random(f"{specimen.name} {seed}")
+def applied(specimen: Specimen, seed: int = 0, about: str = "") -> Iterator[None]:
+    """The verifier of this process has the bug; `seed` decides its random choices.
+
+    `about` names the question: a bug is not lucky at the same step of every search.
+    """
+    dice = random.Random(f"{specimen.name} {seed} {about}")
     setting = Setting(specimen.strength or 0.0, dice)
     with ExitStack() as undo:
         for swap in specimen.mutant.swaps:

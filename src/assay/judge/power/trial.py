@@ -60,7 +60,7 @@ def tried(
     begun = time.monotonic()
     with ExitStack() as undo:
         if specimen is not None:
-            undo.enter_context(applied(specimen, seed))
+            undo.enter_context(applied(specimen, seed, network.sha256))
         if attack_fails:
             undo.enter_context(_without_attack())
         found = undo.enter_context(_attacks_noted())
