@@ -12,6 +12,7 @@ from typing import Any, Literal
 import assay
 from assay.judge.outcome import Outcome, outcome
 from assay.judge.power.catalogue import specimen
+from assay.judge.power.memory import Memory
 from assay.judge.power.mutant import Mutant
 from assay.judge.power.trial import Budget, Trial, tried
 from assay.judge.results import Result
@@ -135,6 +136,7 @@ def hunted(hunt: Hunt) -> Catch:
             asked,
             seed=hunt.seed,
             attack_fails=attack_fails,
+            memory=_memory(subject.onnx, subject.vnnlib),
         )
         count += 1
         crashed += trial.ending == "crashed"
@@ -176,6 +178,11 @@ def _judged(trial: Trial, subject: Subject) -> Outcome:
 def _question(onnx: Path, vnnlib: Path) -> tuple[Network, Specification]:
     """Every mutant is asked about the same files."""
     return read_question(onnx, vnnlib)
+
+
+@lru_cache(maxsize=256)
+def _memory(_onnx: Path, _vnnlib: Path) -> Memory:
+    return Memory()
 
 
 def _one_thread() -> None:

@@ -42,6 +42,10 @@ class Setting:
     dice: random.Random
 
 
+NOTHING = Setting(0.0, random.Random(0))
+"""For swaps that are no bugs."""
+
+
 @dataclass(frozen=True)
 class Swap:
     """`make(original, setting)` takes the place of `owner`'s `attribute`.
