@@ -54,10 +54,10 @@ def audit(
     """Audit verifiers: questions with proven answers, every answer judged, one report.
 
     With no verifier named it uses the built-in ones and Marabou, with no suite the bundled ones
-    `quick` and `soundness` together. Exit 1 if one is unsound: it
-    says robust where a counterexample exists. An audit that is stopped goes on where it was
-    when the same command is given again. Verifiers of an earlier audit in the same folder that
-    are not named now are not judged.
+    `quick` and `soundness` together. Exit 1 if one is unsound: it says robust where a
+    counterexample exists. An audit that is stopped goes on where it was when the same command is
+    given again. Verifiers of an earlier audit in the same folder that are not named now are not
+    judged.
 
     Examples:
 
