@@ -15,6 +15,10 @@ q^(m-1) / (m-1)! and (s + q)^(k-m) / (k-m)!, so the volume in z_1 ... z_k is
 
   s^k / k! + sum over m = 1 ... k of C(k+1, m) * integral from 0 to T of these two.
 
+A hinge h may be capped: h - relu(h - cap), which reads its row with the opposite weight, is the
+smaller one of h and cap. If all caps are above T, no cap is reached where the sum is at most T, so
+the set is that of the hinges without caps.
+
 A linear function with coefficients c_j of z is at most T max c - (s + T) min c on the set.
 """
 
@@ -24,11 +28,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
+from operator import itemgetter
 
 from flint import fmpq, fmpq_mat, fmpq_poly
 
 from assay.proof.arithmetic import Unsupported, from_flint, to_flint
-from assay.proof.forms import RELU, Form, Hinge, Space
+from assay.proof.forms import Form, Hinge, Space
 from assay.proof.spread import Spread
 
 Row = tuple[fmpq, ...]
@@ -46,7 +51,8 @@ class Hinges:
 
 def share_above(space: Space, form: Form, bound: fmpq) -> Fraction:
     """The share of the box where constant - (a sum of hinges) is at least `bound`."""
-    hinges, level = _read(space, form), form.constant - bound
+    level = form.constant - bound
+    hinges = _read(space, form, level)
     if level < 0:
         return Fraction(0)
     volume, found = _measured(hinges, level)
@@ -58,8 +64,9 @@ def share_above(space: Space, form: Form, bound: fmpq) -> Fraction:
 
 def ends(space: Space, form: Form) -> dict[int, tuple[fmpq, fmpq]]:
     """For every input that is read, an interval outside of which the form is not positive."""
-    hinges = _read(space, form)
-    _, found = _measured(hinges, max(form.constant, fmpq(0)))
+    level = max(form.constant, fmpq(0))
+    hinges = _read(space, form, level)
+    _, found = _measured(hinges, level)
     lower = [space.ends[i][0] for i in hinges.inputs]
     return {
         i: (a + low, a + high)
@@ -72,13 +79,22 @@ def _measured(hinges: Hinges, level: fmpq) -> tuple[fmpq, list[tuple[fmpq, fmpq]
     return measure(hinges, level)
 
 
-def _read(space: Space, form: Form) -> Hinges:
-    """The hinges that a form takes from its constant."""
-    inside = []
+def _read(space: Space, form: Form, level: fmpq) -> Hinges:
+    """The hinges that a form takes from its constant, as far as they take the level."""
+    rows: dict[int, list[tuple[fmpq, fmpq, Form]]] = {}
     for number, unit in space.units(form).items():
-        if unit.curve != RELU or form.terms[number] > 0:
+        if unit.row is None:
             raise Unsupported("the violating set is not that of a sum of hinges")
-        inside.append((-form.terms[number], unit.inside))
+        found = -unit.inside.constant, -form.terms[number], unit.inside
+        rows.setdefault(unit.row, []).append(found)
+    inside = []
+    for (start, weight, own), *caps in (sorted(row, key=itemgetter(0)) for row in rows.values()):
+        if weight < 0 or len(caps) > 1:
+            raise Unsupported("the violating set is not that of a sum of hinges")
+        for stop, lost, _ in caps:
+            if lost != -weight or weight * (stop - start) <= level:
+                raise Unsupported("a hinge of the violating set ends before it charges enough")
+        inside.append((weight, own))
     used = sorted({i for _, own in inside for i in own.terms})
     if any(
         not isinstance(term, Hinge) or term.start != space.ends[term.input][0]

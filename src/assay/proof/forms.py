@@ -12,7 +12,7 @@ two outputs share cancels in their difference, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -46,12 +46,16 @@ class Hinge:
 
 @dataclass(frozen=True)
 class Unit:
-    """Its value lies from `low` to `high`; it is the ReLU, or another curve, of a form."""
+    """Its value lies from `low` to `high`; it is the ReLU, or another curve, of a form.
+
+    The forms inside of ReLUs with the same `row` differ by a constant.
+    """
 
     low: fmpq
     high: fmpq
     inside: Form
     curve: str = RELU
+    row: int | None = None
 
 
 class Space:
@@ -61,6 +65,7 @@ class Space:
         self.ends = list(zip(map(to_flint, lower), map(to_flint, upper), strict=True))
         self.terms: list[Hinge | Unit] = []
         self._numbers: dict[object, int] = {}
+        self._rows: dict[object, int] = {}
         for i, (low, _) in enumerate(self.ends):
             self._hinge(i, low)
 
@@ -97,10 +102,28 @@ class Space:
         for points in self.curves(form).values():
             values = [value for _, value in points]
             low, high = low + min(values), high + max(values)
-        for number, unit in self.units(form).items():
-            ends = [form.terms[number] * end for end in (unit.low, unit.high)]
+        for ends in self._unit_ranges(form):
             low, high = low + min(ends), high + max(ends)
         return low, high
+
+    def _unit_ranges(self, form: Form) -> Iterator[list[fmpq]]:
+        """Values that enclose what units of one row add to a form, and each other unit.
+
+        With z the largest of the forms inside of the units of a row, what they add is a function of
+        z alone. It is zero as far as z = 0, and linear between the places where units set in.
+        """
+        rows: dict[int, list[tuple[Unit, fmpq]]] = {}
+        for number, unit in self.units(form).items():
+            factor = form.terms[number]
+            if unit.row is None:
+                yield [factor * unit.low, factor * unit.high]
+            else:
+                rows.setdefault(unit.row, []).append((unit, factor))
+        for met in rows.values():
+            first = max(unit.inside.constant for unit, _ in met)
+            kinks = [(first - unit.inside.constant, factor) for unit, factor in met]
+            end = min(start + unit.high for (start, _), (unit, _) in zip(kinks, met, strict=True))
+            yield [value for _, value in _points(sorted(kinks), (fmpq(0), end))]
 
     def least(self, form: Form) -> Fraction:
         """A lower bound of a form on the box."""
@@ -122,9 +145,12 @@ class Space:
             return self._of_points(i, _clipped([(x, v + form.constant) for x, v in points]))
         scale = abs(form.terms[min(form.terms)])
         inside = scaled(scale**-1, form)
-        key = exact_key(inside.constant), terms_key(inside)
+        row = terms_key(inside)
+        key = exact_key(inside.constant), row
         if key not in self._numbers:
-            self._numbers[key] = self._add(Unit(fmpq(0), high * scale**-1, inside))
+            shared = self._rows.setdefault(row, len(self._rows))
+            unit = Unit(fmpq(0), high * scale**-1, inside, row=shared)
+            self._numbers[key] = self._add(unit)
         return Form(fmpq(0), {self._numbers[key]: scale})
 
     def _add(self, term: Hinge | Unit) -> int:

@@ -64,13 +64,14 @@ from assay.truth.planting.front import Front
 from assay.truth.planting.lock import xor_lock
 from assay.truth.planting.network import Classes, Grove, Soil, are_apart, claim, planted_grove
 from assay.truth.planting.placement import Placement, Site
-from assay.truth.planting.plant import Layers, Plant
+from assay.truth.planting.plant import Layers, Plant, capped
 from assay.truth.planting.tent import tent
 from assay.truth.randomness import centre, generator
 
 FAMILY = "planted"
 OTHER_WITNESSES = "other_witnesses"
 """The fact that holds a point of each further plant."""
+Charges = Literal["open", "capped"]
 Kind = Literal["soft_box", "rotated_box", "simplex", "tent", "xor_lock"]
 _MOST_INPUTS = 128
 _FEWEST_BITS = 5
@@ -99,6 +100,9 @@ class PlantedKnobs(Knobs):
     classes: int = Field(4, ge=2, le=10, description="number of classes")
     polarity: network.Polarity = Field(
         "raise", description="the bump raises a wrong class, or lowers the right one"
+    )
+    charges: Charges = Field(
+        "open", description="whether a plant charges the more the further away, or up to a cap"
     )
     placement: Placement = Field("inside", description="where in the box the plant lies")
     depth: float = Field(
@@ -191,6 +195,12 @@ class PlantedKnobs(Knobs):
                 f"a {self.kind} has no depth; set depth to 0 (a lock at a face has its width)",
             ),
             (
+                self.charges == "capped"
+                and (self.kind == "xor_lock" or self.stem in front.CURVED or self.tip),
+                "charges are capped for boxes with a plateau, simplices and tents; set charges to "
+                "open, or kind to another than xor_lock, stem to none and tip to false",
+            ),
+            (
                 self.tip and self.kind != "soft_box",
                 f"a {self.kind} has no tip; set tip to false or kind to soft_box",
             ),
@@ -198,7 +208,8 @@ class PlantedKnobs(Knobs):
 
 
 def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
-    draw = generator(FAMILY, knobs, seed)
+    # open and capped plants of a seed are alike
+    draw = generator(FAMILY, knobs, seed, but_for=frozenset({"charges"}))
     epsilon = radius(knobs.epsilon)
     middle = centre(draw, knobs.inputs)
     box = Box.around(middle, epsilon)
@@ -266,6 +277,15 @@ def _plants(draw: Generator, knobs: PlantedKnobs, site: Site, box: Box) -> list[
 
 
 def _plant(draw: Generator, knobs: PlantedKnobs, site: Site) -> Plant:
+    plant = _open_plant(draw, knobs, site)
+    if knobs.charges == "open":
+        return plant
+    # no cap is reached where the plant violates; of several plants, none where its bump is positive
+    heights = plant.heights
+    return capped(plant, heights.level if knobs.plants == 1 else heights.top)
+
+
+def _open_plant(draw: Generator, knobs: PlantedKnobs, site: Site) -> Plant:
     if knobs.kind == "tent":
         return tent(draw, site, knobs.folds)
     if knobs.kind == "xor_lock":

@@ -20,9 +20,14 @@ from assay.truth.dyadic import CENTRE_BITS
 Integers = NDArray[np.int64]
 
 
-def generator(family: str, knobs: Knobs, seed: int, attempt: int = 0) -> Generator:
-    """A stream of its own for every family, setting of the knobs, seed and attempt."""
-    text = f"{family}|{knobs.model_dump_json()}|{seed}|{attempt}"
+def generator(
+    family: str, knobs: Knobs, seed: int, attempt: int = 0, *, but_for: frozenset[str] = frozenset()
+) -> Generator:
+    """A stream of its own for every family, setting of the knobs, seed and attempt.
+
+    Settings that differ in the knobs `but_for` alone share theirs.
+    """
+    text = f"{family}|{knobs.model_dump_json(exclude=set(but_for))}|{seed}|{attempt}"
     digest = hashlib.sha256(text.encode()).digest()
     words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, len(digest), 4)]
     return Generator(PCG64(SeedSequence(words)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 
@@ -80,6 +81,31 @@ def with_bump(
     tops = (np.array([float(top + lifted)]) for top in (heights.top, heights.lowered_top))
     violated, robust = ((*below, (weights, top)) for top in tops)
     return Plant(violated, robust, heights, witness)
+
+
+def capped(plant: Plant, above: Fraction) -> Plant:
+    """The same violating set, where no hinge charges more than a little above `above`.
+
+    Every hinge h becomes h - relu(h - cap), which is the smaller one of h and its cap. Further out
+    the bump is flat, so that its gradient shows no way to the plant. All hinges have weight one.
+    """
+    rows, biases = plant.violated[-2]
+    later = [_lowered(bias, Fraction(9, 8) * above) for bias in biases]
+    hinges = np.concatenate([rows, rows]), np.concatenate([biases, later])
+    weights = np.repeat([[-1.0, 1.0]], len(rows), axis=1)
+    violated, robust = (
+        (*layers[:-2], hinges, (weights, layers[-1][1]))
+        for layers in (plant.violated, plant.robust)
+    )
+    return replace(plant, violated=violated, robust=robust)
+
+
+def _lowered(bias: float, cap: Fraction) -> float:
+    """A bias by at least the cap, and as short as it was, so that both fit float32."""
+    start = Fraction(bias)
+    finest = -leading_exponent(Fraction(start.denominator))
+    step = power(max(finest, leading_exponent(cap) - 4))
+    return float(start - ceil(cap / step) * step)
 
 
 def side_by_side(plants: Sequence[Layers]) -> Layers:
