@@ -98,10 +98,10 @@ def audit(
 def _built(
     suites: Sequence[Suite], benchmark: Path, seed: int | None, stage: Stage
 ) -> BenchmarkFolder:
-    first, *others = suites
+    suite, *others = suites
     with stage("build") as watcher:
         built = build(
-            first, benchmark, seed=seed, jobs=available_cores(), watcher=watcher, also=others
+            suite, benchmark, seed=seed, jobs=available_cores(), watcher=watcher, also=others
         )
     if built.failures:
         first = built.failures[0]

@@ -129,6 +129,8 @@ def hunted(hunt: Hunt) -> Catch:
     caught: tuple[str, Outcome] | None = None
     for subject in hunt.subjects:
         network, specification = _question(subject.onnx, subject.vnnlib)
+        if not asked.mutant.touches(network):
+            continue  # it is the unmutated verifier there
         trial = tried(
             network,
             specification,

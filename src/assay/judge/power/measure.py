@@ -2,9 +2,9 @@
 
 First the unmutated verifier is asked about every instance. Then every mutant is hunted in every
 family until it is caught there, on the instances that could show its bug, the quickest first. What
-the verifier leaves open without any bug costs the whole budget each time: of that a few instances
-a family are asked, and the others only of a mutant that was caught nowhere. Then the floors. What
-is finished goes to the journal as it comes.
+the verifier leaves open without any bug costs the whole budget each time: of that one instance a
+family is asked, and the others only of a mutant that was caught nowhere. Then the floors, on what
+the verifier settles. What is finished goes to the journal as it comes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from assay.truth.record import Truth, read_truth
 POWER_FILE = "power.jsonl"
 EVERYWHERE = "all families"
 LATE = "others left open"
-_OPEN_ASKED = 2
+_OPEN_ASKED = 1
 """Instances a family that the unmutated verifier leaves open and every mutant is asked about."""
 _SOURCES = ("bounds", "judge/builtin", "judge/mutants", "question")
 Watched = Callable[[str], AbstractContextManager[Watcher]]
@@ -187,8 +187,7 @@ class _Measurement:
         for specimen in self.specimens:
             for family, members in families.items():
                 shown = self._showing(specimen, members)
-                open_ = [s for s in shown if self.baselines[s.name].verdict == "unknown"]
-                late = open_[_OPEN_ASKED:]
+                late = [s for s in shown if self._is_open(s)][_OPEN_ASKED:]
                 early = tuple(s for s in shown if s not in late)
                 budget = self.settings.budget
                 if early:
@@ -234,6 +233,9 @@ class _Measurement:
         kept = [s for s in members if self.baselines[s.name].shows(specimen.mutant, s.truth.answer)]
         return tuple(sorted(kept, key=lambda s: self.baselines[s.name].seconds))
 
+    def _is_open(self, subject: Subject) -> bool:
+        return self.baselines[subject.name].verdict == "unknown"
+
     def _hunt(
         self, what: str, hunts: Sequence[Hunt], enough: Callable[[], bool] = lambda: False
     ) -> None:
@@ -267,7 +269,9 @@ class _Measurement:
             symbol = specimen.mutant.symbol
             if symbol is None:
                 continue
-            shown = self._showing(specimen, [s for s in self.subjects if s.name in self.baselines])
+            asked = [s for s in self.subjects if s.name in self.baselines]
+            asked = [s for s in asked if not self._is_open(s)] or asked
+            shown = self._showing(specimen, asked)
             killers = {c.by for (name, _), c in matrix.items() if name == specimen.name}
             # Those that caught it before are the likeliest to do it again.
             ordered = tuple(sorted(shown, key=lambda s: s.name not in killers))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from assay.errors import BadInput
+from assay.question.network import Network
 
 BugClass = Literal[
     "average pool",
@@ -51,12 +52,14 @@ class Swap:
     """`make(original, setting)` takes the place of `owner`'s `attribute`.
 
     `owner` is a module, or `module:Name` for something in it; of a table, `attribute` is the key,
-    and a key that is not there yet (original None) is added.
+    and a key that is not there yet (original None) is added. `touches` says of a network whether
+    the broken part can differ there at all.
     """
 
     owner: str
     attribute: str
     make: Callable[[Any, Setting], Any]
+    touches: Callable[[Network], bool] = lambda _network: True
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,9 @@ class Mutant:
     strength: float | None = None
     operators: frozenset[str] = frozenset()
     symbol: Literal["alpha", "beta"] | None = None
+
+    def touches(self, network: Network) -> bool:
+        return any(swap.touches(network) for swap in self.swaps)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from assay.bounds.branch import Search
@@ -22,7 +23,14 @@ def misread(rewrite: Callable[[Network], Network]) -> Swap:
     def make(original: Any, _: Setting) -> Any:
         return lambda network: original(rewrite(network))
 
-    return Swap("assay.bounds.branch", "LinearNetwork", make)
+    def touches(network: Network) -> bool:
+        other = rewrite(network)
+        return other.nodes != network.nodes or any(
+            not np.array_equal(array, network.initializers[name])
+            for name, array in other.initializers.items()
+        )
+
+    return Swap("assay.bounds.branch", "LinearNetwork", make, touches)
 
 
 def misread_nodes(rewrite: Callable[[Network, Node], Node]) -> Swap:
