@@ -1,4 +1,4 @@
-"""The main job in one go: build a suite, check it, run verifiers on it, score them, report."""
+"""The main job in one go: build suites, check them, run verifiers on them, score, report."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from assay.suite.workers import Watcher, available_cores
 
 BENCHMARK, RUN, REPORT, SCORES = "benchmark", "run", "report.html", "scores.json"
 _SCORES_BEGIN = b'{\n "schema": '
+DEFAULT_SUITES = ("quick", "soundness")
 DEFAULT_VERIFIERS = ("interval", "linear", "milp", "attack", "marabou")
 Stage = Callable[[str], AbstractContextManager[Watcher]]
 """Shows one stage of the work, by its name, while it lasts."""
@@ -56,7 +57,7 @@ def default_verifiers() -> tuple[list[Verifier], list[Verifier]]:
 
 
 def audit(
-    suite: Suite,
+    suites: Sequence[Suite],
     tools: Sequence[Verifier],
     target: Path,
     settings: Settings,
@@ -75,7 +76,7 @@ def audit(
     refuse_other_run(target / RUN, settled_plan(settings), installed_versions(tools))
     benchmark, judged = target / BENCHMARK, target / RUN
     scores_file, report = target / SCORES, target / REPORT
-    folder = _built(suite, benchmark, seed, stage)
+    folder = _built(suites, benchmark, seed, stage)
     lines = _checked(folder, stage)
     with shown_run() as run_watcher:
         run(folder, tools, settings, judged, run_watcher)
@@ -94,13 +95,18 @@ def audit(
     )
 
 
-def _built(suite: Suite, benchmark: Path, seed: int | None, stage: Stage) -> BenchmarkFolder:
+def _built(
+    suites: Sequence[Suite], benchmark: Path, seed: int | None, stage: Stage
+) -> BenchmarkFolder:
+    suite, *others = suites
     with stage("build") as watcher:
-        built = build(suite, benchmark, seed=seed, jobs=available_cores(), watcher=watcher)
+        built = build(
+            suite, benchmark, seed=seed, jobs=available_cores(), watcher=watcher, also=others
+        )
     if built.failures:
         first = built.failures[0]
         raise CannotCertify(
-            f"{benchmark}: {len(built.failures)} draws of the suite could not be built, first "
+            f"{benchmark}: {len(built.failures)} draws could not be built, first "
             f"{first['task']}: {first['reason']}"
         )
     return BenchmarkFolder.open(benchmark)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from command_line import assay
 
-from assay.audit import DEFAULT_VERIFIERS, default_verifiers
+from assay.audit import DEFAULT_SUITES, DEFAULT_VERIFIERS, default_verifiers
+from assay.suite.spec import bundled_suites
 
 SUITE = """name: small
 timeout: 30
@@ -54,6 +55,22 @@ def test_the_same_command_again_runs_nothing_again(audited: tuple[Path, str, int
     assert again.returncode == 1
     assert results.read_bytes() == before
     assert json.loads(again.stdout)["scores"]["sound"] is False
+
+
+def test_suites_can_be_audited_together(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(SUITE)
+    (tmp_path / "b.yaml").write_text(SUITE.replace("small", "other").replace("0.5", "0.25"))
+    command = ("audit", "interval", "--suite", "a.yaml", "--suite", "b.yaml", "-o", "out")
+    assert assay(*command, cwd=tmp_path).returncode == 0
+    built = json.loads((tmp_path / "out" / "benchmark" / "suite.json").read_text())
+    assert built["name"] == "small + other"
+    truths = (tmp_path / "out" / "benchmark" / "truth").iterdir()
+    assert sorted({path.name[:7] for path in truths}) == ["meap-00", "meap-01"]
+
+
+def test_the_suites_of_an_audit_that_names_none_are_bundled() -> None:
+    assert DEFAULT_SUITES == ("quick", "soundness")
+    assert set(DEFAULT_SUITES) <= set(bundled_suites())
 
 
 def test_an_own_command_joins(audited: tuple[Path, str, int]) -> None:

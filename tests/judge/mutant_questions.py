@@ -82,7 +82,7 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "dropped-conv-bias": lambda: spike((1, 1, 3, 4), _biased),
     "dropped-domains@0.9": lambda: needle(_INSIDE, 0.06),
     "equal-bounds-are-duplicates": lambda: needle(_INSIDE, 0.06, skew=0.1),
-    "few-left-is-proved": lambda: needle(_INSIDE, 0.06),
+    "few-left-is-proved": lambda: needle(_INSIDE, 0.01, idle=_MANY),
     "first-disjunct-wins": lambda: needle(_INSIDE, 0.06),
     "full-queue": lambda: needle((*_INSIDE, 0.1), 0.06, skew=0.1),
     "gap-between-halves@0.1": lambda: needle((0.05, -0.55), 0.04, idle=_MANY),

@@ -16,7 +16,7 @@ from assay.judge.power.trial import Budget, tried
 from assay.registry import declared
 
 _ENOUGH = Budget(seconds=120.0, boxes=600)
-_FEW = Budget(seconds=120.0, boxes=8)
+_FEW = Budget(seconds=120.0, boxes=16)
 """For the bug that shows when a search is stopped: the right answer is then not to know."""
 _STOPPED = "few-left-is-proved"
 
@@ -81,7 +81,7 @@ def test_a_swap_of_nothing_is_refused() -> None:
         pass
 
 
-def test_dice_depend_on_the_seed_and_nothing_else() -> None:
+def test_dice_depend_on_the_seed_and_the_question() -> None:
     found: list[float] = []
 
     def make(original: object, setting: Setting) -> object:
@@ -90,10 +90,11 @@ def test_dice_depend_on_the_seed_and_nothing_else() -> None:
 
     noted = Swap("assay.bounds.branch", "split", make)
     diced = Specimen(Mutant("diced", "dropped domains", "Dice.", (noted,), strength=0.5), 0.5)
-    for seed in (0, 1, 0):
-        with applied(diced, seed):
+    for seed, about in ((0, "a"), (1, "a"), (0, "a"), (0, "b")):
+        with applied(diced, seed, about):
             pass
     assert found[0] == found[2] != found[1]
+    assert found[3] != found[0]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from assay.errors import BadInput
 from assay.judge.power.catalogue import specimen
 from assay.judge.power.floor import GRID, Step, find_floor, most_misses
 from assay.judge.power.measure import Power, Settings, measure
+from assay.judge.power.memory import Memory
 from assay.judge.power.mutant import Specimen
-from assay.judge.power.trial import Budget
+from assay.judge.power.trial import Budget, tried
 from assay.question import vnnlib
 from assay.suite.workers import Watcher
 from assay.truth.instance import sha256
@@ -95,6 +97,43 @@ def test_a_hidden_counterexample_catches_what_a_plain_one_does_not(tmp_path: Pat
     assert [s.name for s in found.survivors] == ["pool-counts-padding", "full-queue"]
     assert found.accusations == []
     assert [b.attacked for b in found.baselines] == [False, False, True]
+
+
+def test_what_the_verifier_leaves_open_is_asked_of_survivors(tmp_path: Path) -> None:
+    names = [f"open{number}" for number in range(4)]
+    places = ((0.3, -0.55, 0.1), (-0.3, 0.55, 0.2), (0.4, 0.2, -0.6), (0.7, -0.3, -0.2))
+    for name, place in zip(names, places, strict=True):
+        QUESTIONS[name] = ("open", None, needle(place, 0.06, skew=0.1))
+    folder = write(tmp_path / "bench", names)
+    found = measured(folder, "first-disjunct-wins", "pads-at-one-side", "few-left-is-proved")
+    assert {b.verdict for b in found.baselines} == {"unknown"}
+    places_asked = {
+        (line["specimen"], line["place"]): line["tried"]
+        for line in map(json.loads, (folder / "power.jsonl").read_text().splitlines()[1:])
+        if line["kind"] == "catch"
+    }
+    assert places_asked == {
+        ("first-disjunct-wins", "open"): 1,
+        ("few-left-is-proved", "open"): 1,
+        ("few-left-is-proved", "open, others left open"): 3,
+    }
+
+
+@pytest.mark.parametrize("name", ["dropped-domains@0.3", "same-half-twice", "near-zero-is-proved"])
+def test_a_search_that_remembers_says_the_same(name: str) -> None:
+    question, memory = needle((0.3, -0.55), 0.06, skew=0.1), Memory()
+    ask = partial(tried, question.network, question.specification, Budget(60.0, 100))
+    for seed in range(3):
+        plain = ask(specimen(name), seed=seed)
+        assert ask(specimen(name), seed=seed, memory=memory).verdict == plain.verdict
+        assert ask(seed=seed, memory=memory).verdict == ask(seed=seed).verdict == "violated"
+
+
+def test_a_mutant_that_reads_a_network_right_is_not_asked_about_it(tmp_path: Path) -> None:
+    folder = write(tmp_path / "bench", ["hidden"])
+    found = measured(folder, "square-gemm-transposed", "tiny-weights-dropped")
+    # No matrix is square, and all weights of a layer are of one size.
+    assert [catch.tried for catch in found.catches.values()] == [0, 0]
 
 
 def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:

@@ -71,6 +71,25 @@ def test_the_number_of_jobs_changes_no_byte(tmp_path: Path) -> None:
     assert contents(tmp_path / "one") != contents(tmp_path / "other")
 
 
+def test_suites_built_together_have_the_bytes_they_have_apart(tmp_path: Path) -> None:
+    texts = (
+        "name: a\nseed: 3\nfamilies:\n  - {family: tiny, count: 2}\n  - {family: tiny}\n",
+        "name: b\nseed: 5\nfamilies:\n  - {family: tiny, count: 2}\n",
+    )
+    first, second = (parse_suite(text, "x.yaml") for text in texts)
+    for suite, name in ((first, "a"), (second, "b")):
+        build(suite, tmp_path / name, seed=None, jobs=1)
+    together = build(first, tmp_path / "both", seed=None, jobs=1, also=[second])
+    assert together.instances == 10
+    assert json.loads((tmp_path / "both" / "suite.json").read_text())["name"] == "a + b"
+    apart = [contents(tmp_path / name) for name in ("a", "b")]
+    both = contents(tmp_path / "both")
+    for name in ("tiny-00-001-robust", "tiny-01-000-violated"):
+        assert both[f"onnx/{name}.onnx"] == apart[0][f"onnx/{name}.onnx"]
+    for draw in ("000-robust", "001-violated"):
+        assert both[f"onnx/tiny-02-{draw}.onnx"] == apart[1][f"onnx/tiny-00-{draw}.onnx"]
+
+
 def test_no_more_processes_than_there_is_work_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,8 +21,13 @@ def audit(
         typer.Argument(metavar="[VERIFIER...]", help="Names from `assay verifiers`."),
     ] = None,
     suite: Annotated[
-        str, typer.Option(help="Name of a bundled suite, or the path of a suite's YAML file.")
-    ] = "quick",
+        list[str] | None,
+        typer.Option(
+            metavar="SUITE",
+            help="A bundled suite or a suite's YAML file; may be repeated; default: quick and "
+            "soundness.",
+        ),
+    ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for everything it makes.")
     ] = Path("audit"),
@@ -48,10 +53,11 @@ def audit(
 ) -> None:
     """Audit verifiers: questions with proven answers, every answer judged, one report.
 
-    With no verifier named it uses the built-in ones and Marabou. Exit 1 if one is unsound: it
-    says robust where a counterexample exists. An audit that is stopped goes on where it was
-    when the same command is given again. Verifiers of an earlier audit in the same folder that
-    are not named now are not judged.
+    With no verifier named it uses the built-in ones and Marabou, with no suite the bundled ones
+    `quick` and `soundness` together. Exit 1 if one is unsound: it says robust where a
+    counterexample exists. An audit that is stopped goes on where it was when the same command is
+    given again. Verifiers of an earlier audit in the same folder that are not named now are not
+    judged.
 
     Examples:
 
@@ -61,6 +67,7 @@ def audit(
 
       assay audit --verifier-command 'mytool {onnx} {vnnlib} {timeout} {result}' -o audits/mine
     """
+    from assay.audit import DEFAULT_SUITES
     from assay.audit import audit as audit_all
     from assay.cli.output import shown_progress
     from assay.cli.run_progress import shown_run
@@ -69,7 +76,7 @@ def audit(
     from assay.suite.workers import available_cores
 
     tools = _tools(verifier or [], verifier_dir or [], verifier_command or [], demo_liars)
-    loaded = load_suite(suite)
+    loaded = [load_suite(name) for name in dict.fromkeys(suite or DEFAULT_SUITES)]
     settings = Settings(timeout_s=timeout, memory_mb=memory * 1024, jobs=jobs or available_cores())
     warn_of_load(tools, settings)
     try:

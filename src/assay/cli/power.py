@@ -21,7 +21,7 @@ def power(
         list[str] | None,
         typer.Option(metavar="NAME[@STRENGTH]", help="A mutant; may be repeated; default: all."),
     ] = None,
-    timeout: Annotated[float, typer.Option(callback=a_limit, help="Seconds an answer.")] = 5.0,
+    timeout: Annotated[float, typer.Option(callback=a_limit, help="Seconds an answer.")] = 30.0,
     boxes: Annotated[int, typer.Option(min=1, help="Boxes an answer may be split into.")] = 300,
     floors: Annotated[
         bool, typer.Option("--floors", help="Also find the detection floors in alpha and beta.")

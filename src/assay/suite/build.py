@@ -53,14 +53,25 @@ class BuildReport:
 
 
 def build(
-    suite: Suite, folder: Path, *, seed: int | None, jobs: int, watcher: Watcher | None = None
+    suite: Suite,
+    folder: Path,
+    *,
+    seed: int | None,
+    jobs: int,
+    watcher: Watcher | None = None,
+    also: Sequence[Suite] = (),
 ) -> BuildReport:
-    """Build every task of `suite` that `folder` does not hold yet."""
+    """Build every task of `suite` that `folder` does not hold yet; `also`: of further suites.
+
+    An instance of a further suite has the same bytes as in a folder of its own, under a name whose
+    entry counts on.
+    """
     begun = time.monotonic()
     watcher = watcher or Watcher()
-    tasks = draw_tasks(suite, seed)
+    suites = (suite, *also)
+    tasks = _drawn(suites, seed)
     base = suite.spec.seed if seed is None else seed
-    plan = Plan(suite.text, base, versions())
+    plan = Plan("---\n".join(each.text for each in suites), base, versions())
     with open_journal(folder, plan) as journal:
         document = journal.complete()
         if document is not None:
@@ -73,7 +84,7 @@ def build(
         missing = [task for task in tasks if task.stem not in records]
         for task in missing:
             journal.discard(task.stem)
-        for task, result in _made(suite, missing, jobs, watcher, journal):
+        for task, result in _made(missing, jobs, watcher, journal):
             if isinstance(result, str):
                 failures[task.stem] = result
             else:
@@ -81,10 +92,20 @@ def build(
         _refuse_duplicates(tasks, records, failures, journal)
         kept = [(task, records[task.stem]) for task in tasks if task.stem in records]
         failed = {task.stem: failures[task.stem] for task in tasks if task.stem in failures}
-        document = suite_document(suite.spec.name, plan, [r for _, r in kept], failed)
+        name = " + ".join(each.spec.name for each in suites)
+        document = suite_document(name, plan, [r for _, r in kept], failed)
         rows = [row(made, task.timeout) for task, record in kept for made in record.instances]
         journal.finish(rows, document, complete=not failures)
     return _report(folder, document, already, begun)
+
+
+def _drawn(suites: Sequence[Suite], seed: int | None) -> list[Task]:
+    tasks: list[Task] = []
+    first = 0
+    for suite in suites:
+        tasks += draw_tasks(suite, seed, first=first)
+        first += len(suite.spec.families)
+    return tasks
 
 
 def make_instances(task: Task) -> Attempt:
@@ -120,7 +141,7 @@ def _named(task: Task, made: Sequence[Instance]) -> Iterator[Instance]:
 
 
 def _made(
-    suite: Suite, tasks: Sequence[Task], jobs: int, watcher: Watcher, journal: Journal
+    tasks: Sequence[Task], jobs: int, watcher: Watcher, journal: Journal
 ) -> Iterator[tuple[Task, TaskRecord | str]]:
     """Yield each task with its record, or with the reason why it has none."""
     rank = {name: place for place, name in enumerate(LONGEST_FIRST)}
@@ -129,7 +150,7 @@ def _made(
     with closing(outcomes):
         for outcome in outcomes:
             task = outcome.item
-            result = _settled(suite, outcome, journal)
+            result = _settled(outcome, journal)
             note = result if isinstance(result, str) else ""
             if isinstance(result, TaskRecord) and result.refused:
                 note = f"replaced {len(result.refused)} seeds"
@@ -137,10 +158,10 @@ def _made(
             yield task, result
 
 
-def _settled(suite: Suite, outcome: Outcome[Task, Attempt], journal: Journal) -> TaskRecord | str:
+def _settled(outcome: Outcome[Task, Attempt], journal: Journal) -> TaskRecord | str:
     task, attempt = outcome.item, outcome.result
     if outcome.error is not None:
-        return f"{suite.at('families', task.entry)}: {outcome.error}"
+        return f"{task.place}: {outcome.error}"
     if attempt is None:
         return outcome.death or "its process ended"
     if attempt.instances:

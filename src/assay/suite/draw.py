@@ -29,8 +29,12 @@ _NEVER_AGAIN = 1 << 60
 
 @dataclass(frozen=True)
 class Task:
-    """One draw: call the family's constructor with these knobs and the first seed that works."""
+    """One draw: call the family's constructor with these knobs and the first seed that works.
 
+    `place` is the line of its entry in the suite's file.
+    """
+
+    place: str
     entry: int
     draw: int
     family: str
@@ -46,21 +50,26 @@ class Task:
         return f"{self.family}-{self.entry:02d}-{self.draw:03d}"
 
 
-def draw_tasks(suite: Suite, seed: int | None = None) -> list[Task]:
-    """Draw every task of a suite, each validated against the knobs of its family."""
+def draw_tasks(suite: Suite, seed: int | None = None, *, first: int = 0) -> list[Task]:
+    """Draw every task of a suite, each validated against the knobs of its family.
+
+    `first` is the number of its first entry in the names, where other suites come before it.
+    """
     base = suite.spec.seed if seed is None else seed
     if not 0 <= base <= MAX_SEED:
         raise BadInput(f"seed {base} is not between 0 and {MAX_SEED}; choose another")
     validators = [_Validator(suite, index) for index in range(len(suite.spec.families))]
     for validator in validators:
         validator.check_values()
-    tasks = [task for validator in validators for task in _draw_entry(suite, validator, base)]
+    tasks = [
+        task for validator in validators for task in _draw_entry(suite, validator, base, first)
+    ]
     if len(tasks) > MAX_DRAWS:
         raise BadInput(f"{suite.at()}: {len(tasks)} draws are too many; at most {MAX_DRAWS}")
     return tasks
 
 
-def _draw_entry(suite: Suite, validator: _Validator, base: int) -> Iterator[Task]:
+def _draw_entry(suite: Suite, validator: _Validator, base: int, first: int) -> Iterator[Task]:
     entry, index = validator.entry, validator.index
     grid = list(_products(entry))
     listed_seeds: list[int | None] = [*entry.seeds] if entry.seeds else [None]
@@ -80,7 +89,8 @@ def _draw_entry(suite: Suite, validator: _Validator, base: int) -> Iterator[Task
         }
         seed = _seed(base, index, draw, 0) if listed is None else listed
         yield Task(
-            entry=index,
+            place=suite.at("families", index),
+            entry=first + index,
             draw=draw,
             family=entry.family,
             knobs=validator.knobs({**cell, **drawn}),

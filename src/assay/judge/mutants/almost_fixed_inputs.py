@@ -9,7 +9,7 @@ import torch
 from assay.bounds.branch import Search
 from assay.bounds.domains import Domains
 from assay.judge.power.mutant import Mutant, Setting
-from assay.judge.power.seams import when_bounded
+from assay.judge.power.seams import before_bounds
 
 
 def _fixed(search: Search, domains: Domains, setting: Setting) -> Domains:
@@ -28,6 +28,6 @@ MUTANT = Mutant(
     name="almost-fixed-inputs",
     bug="almost fixed",
     story="An input halved to less than the strength times its first width is fixed at its middle.",
-    swaps=(when_bounded(_fixed, root=False),),
+    swaps=(before_bounds(_fixed),),
     strength=0.05,
 )

@@ -33,5 +33,5 @@ MUTANT = Mutant(
     story="Halving an input leaves out a slice on either side of the middle, "
     "the strength times the half.",
     swaps=(Swap("assay.bounds.branch", "split", _split),),
-    strength=0.02,
+    strength=0.05,
 )

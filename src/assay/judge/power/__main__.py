@@ -9,11 +9,19 @@ from assay.judge.builtin.__main__ import answered
 from assay.judge.power.catalogue import specimen
 from assay.judge.power.mutant import applied
 from assay.judge.power.verifier import PREFIX
+from assay.judge.task import Answer
+from assay.question.network import Network
+from assay.question.property import Specification
 
 
 def main(name: str, onnx: str, vnnlib: str, seconds: str, result: str) -> int:
-    with applied(specimen(name.removeprefix(PREFIX))):
-        return answered(linear.answer, onnx, vnnlib, seconds, result)
+    asked = specimen(name.removeprefix(PREFIX))
+
+    def answer(network: Network, specification: Specification, limit: float) -> Answer:
+        with applied(asked, about=network.sha256):
+            return linear.answer(network, specification, limit)
+
+    return answered(answer, onnx, vnnlib, seconds, result)
 
 
 if __name__ == "__main__":

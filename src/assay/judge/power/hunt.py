@@ -12,6 +12,7 @@ from typing import Any, Literal
 import assay
 from assay.judge.outcome import Outcome, outcome
 from assay.judge.power.catalogue import specimen
+from assay.judge.power.memory import Memory
 from assay.judge.power.mutant import Mutant
 from assay.judge.power.trial import Budget, Trial, tried
 from assay.judge.results import Result
@@ -128,6 +129,8 @@ def hunted(hunt: Hunt) -> Catch:
     caught: tuple[str, Outcome] | None = None
     for subject in hunt.subjects:
         network, specification = _question(subject.onnx, subject.vnnlib)
+        if not asked.mutant.touches(network):
+            continue  # it is the unmutated verifier there
         trial = tried(
             network,
             specification,
@@ -135,6 +138,7 @@ def hunted(hunt: Hunt) -> Catch:
             asked,
             seed=hunt.seed,
             attack_fails=attack_fails,
+            memory=_memory(subject.onnx, subject.vnnlib),
         )
         count += 1
         crashed += trial.ending == "crashed"
@@ -176,6 +180,11 @@ def _judged(trial: Trial, subject: Subject) -> Outcome:
 def _question(onnx: Path, vnnlib: Path) -> tuple[Network, Specification]:
     """Every mutant is asked about the same files."""
     return read_question(onnx, vnnlib)
+
+
+@lru_cache(maxsize=256)
+def _memory(_onnx: Path, _vnnlib: Path) -> Memory:
+    return Memory()
 
 
 def _one_thread() -> None:

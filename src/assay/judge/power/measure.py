@@ -1,15 +1,17 @@
 """The power of a benchmark, measured: everything that is asked, in child processes, resumable.
 
 First the unmutated verifier is asked about every instance. Then every mutant is hunted in every
-family until it is caught there, on the instances that could show its bug, the quickest first. Then
-the floors. What is finished goes to the journal as it comes.
+family until it is caught there, on the instances that could show its bug, the quickest first. What
+the verifier leaves open without any bug costs the whole budget each time: of that one instance a
+family is asked, and the others only of a mutant that was caught nowhere. Then the floors, on what
+the verifier settles. What is finished goes to the journal as it comes.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,6 +39,9 @@ from assay.truth.record import Truth, read_truth
 
 POWER_FILE = "power.jsonl"
 EVERYWHERE = "all families"
+LATE = "others left open"
+_OPEN_ASKED = 1
+"""Instances a family that the unmutated verifier leaves open and every mutant is asked about."""
 _SOURCES = ("bounds", "judge/builtin", "judge/mutants", "question")
 Watched = Callable[[str], AbstractContextManager[Watcher]]
 
@@ -166,16 +171,7 @@ class _Measurement:
         for subject in self.subjects:
             if subject.name in self.baselines:
                 families[subject.family].append(subject)
-        hunts = [
-            Hunt(specimen.name, family, 0, shown, self.settings.budget)
-            for specimen in self.specimens
-            for family, members in families.items()
-            if (shown := self._showing(specimen, members))
-        ]
-        self._hunt("mutants", hunts)
-        matrix = {
-            (h.specimen, h.place): self.catches[h.key] for h in hunts if h.key in self.catches
-        }
+        matrix = self._matrix(families)
         names = [subject.name for subject in self.subjects]
         return Power(
             specimens=tuple(self.specimens),
@@ -185,6 +181,29 @@ class _Measurement:
             floors=tuple(self._floors(matrix)) if self.settings.seeds else (),
             failed=tuple(self.failed),
         )
+
+    def _matrix(self, families: Mapping[str, Sequence[Subject]]) -> dict[tuple[str, str], Catch]:
+        first, rest = [], []
+        for specimen in self.specimens:
+            for family, members in families.items():
+                shown = self._showing(specimen, members)
+                late = [s for s in shown if self._is_open(s)][_OPEN_ASKED:]
+                early = tuple(s for s in shown if s not in late)
+                budget = self.settings.budget
+                if early:
+                    first.append(Hunt(specimen.name, family, 0, early, budget))
+                if late:
+                    rest.append(Hunt(specimen.name, f"{family}, {LATE}", 0, tuple(late), budget))
+        self._hunt("mutants", first)
+        found = {(h.specimen, h.place): self.catches[h.key] for h in first if h.key in self.catches}
+        caught = {name for (name, _), catch in found.items() if catch.by is not None}
+        last = [hunt for hunt in rest if hunt.specimen not in caught]
+        self._hunt("survivors", last)
+        for hunt in last:
+            catch = self.catches.get(hunt.key)
+            if catch is not None and catch.by is not None:
+                found[hunt.specimen, hunt.place.removesuffix(f", {LATE}")] = catch
+        return found
 
     def _ask_unmutated(self) -> None:
         tasks = [BaselineTask(s, self.settings.budget) for s in self.subjects]
@@ -213,6 +232,9 @@ class _Measurement:
         """The instances that could show the bug, the quickest first."""
         kept = [s for s in members if self.baselines[s.name].shows(specimen.mutant, s.truth.answer)]
         return tuple(sorted(kept, key=lambda s: self.baselines[s.name].seconds))
+
+    def _is_open(self, subject: Subject) -> bool:
+        return self.baselines[subject.name].verdict == "unknown"
 
     def _hunt(
         self, what: str, hunts: Sequence[Hunt], enough: Callable[[], bool] = lambda: False
@@ -247,7 +269,9 @@ class _Measurement:
             symbol = specimen.mutant.symbol
             if symbol is None:
                 continue
-            shown = self._showing(specimen, [s for s in self.subjects if s.name in self.baselines])
+            asked = [s for s in self.subjects if s.name in self.baselines]
+            asked = [s for s in asked if not self._is_open(s)] or asked
+            shown = self._showing(specimen, asked)
             killers = {c.by for (name, _), c in matrix.items() if name == specimen.name}
             # Those that caught it before are the likeliest to do it again.
             ordered = tuple(sorted(shown, key=lambda s: s.name not in killers))

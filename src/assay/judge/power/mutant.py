@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from assay.errors import BadInput
+from assay.question.network import Network
 
 BugClass = Literal[
     "average pool",
@@ -42,17 +43,23 @@ class Setting:
     dice: random.Random
 
 
+NOTHING = Setting(0.0, random.Random(0))
+"""For swaps that are no bugs."""
+
+
 @dataclass(frozen=True)
 class Swap:
     """`make(original, setting)` takes the place of `owner`'s `attribute`.
 
     `owner` is a module, or `module:Name` for something in it; of a table, `attribute` is the key,
-    and a key that is not there yet (original None) is added.
+    and a key that is not there yet (original None) is added. `touches` says of a network whether
+    the broken part can differ there at all.
     """
 
     owner: str
     attribute: str
     make: Callable[[Any, Setting], Any]
+    touches: Callable[[Network], bool] = lambda _network: True
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,9 @@ class Mutant:
     strength: float | None = None
     operators: frozenset[str] = frozenset()
     symbol: Literal["alpha", "beta"] | None = None
+
+    def touches(self, network: Network) -> bool:
+        return any(swap.touches(network) for swap in self.swaps)
 
 
 @dataclass(frozen=True)
@@ -96,9 +106,12 @@ class Specimen:
 
 
 @contextmanager
-def applied(specimen: Specimen, seed: int = 0) -> Iterator[None]:
-    """The verifier of this process has the bug; `seed` decides its random choices."""
-    dice = random.Random(f"{specimen.name} {seed}")
+def applied(specimen: Specimen, seed: int = 0, about: str = "") -> Iterator[None]:
+    """The verifier of this process has the bug; `seed` decides its random choices.
+
+    `about` names the question: a bug is not lucky at the same step of every search.
+    """
+    dice = random.Random(f"{specimen.name} {seed} {about}")
     setting = Setting(specimen.strength or 0.0, dice)
     with ExitStack() as undo:
         for swap in specimen.mutant.swaps:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from assay.bounds.branch import Search
@@ -22,7 +23,14 @@ def misread(rewrite: Callable[[Network], Network]) -> Swap:
     def make(original: Any, _: Setting) -> Any:
         return lambda network: original(rewrite(network))
 
-    return Swap("assay.bounds.branch", "LinearNetwork", make)
+    def touches(network: Network) -> bool:
+        other = rewrite(network)
+        return other.nodes != network.nodes or any(
+            not np.array_equal(array, network.initializers[name])
+            for name, array in other.initializers.items()
+        )
+
+    return Swap("assay.bounds.branch", "LinearNetwork", make, touches)
 
 
 def misread_nodes(rewrite: Callable[[Network, Node], Node]) -> Swap:
@@ -49,6 +57,20 @@ def when_bounded(change: Callable[[Search, Domains, Setting], Domains], *, root:
             first = search.boxes == 0
             bounded, points = original(search, domains, steps)
             return (change(search, bounded, setting) if first == root else bounded), points
+
+        return evaluated
+
+    return Swap(_SEARCH, "_evaluated", make)
+
+
+def before_bounds(change: Callable[[Search, Domains, Setting], Domains]) -> Swap:
+    """Domains that were split off and are about to be bounded."""
+
+    def make(original: Any, setting: Setting) -> Any:
+        def evaluated(search: Search, domains: Domains, steps: int) -> tuple[Domains, Tensor]:
+            changed = domains if search.boxes == 0 else change(search, domains, setting)
+            found: tuple[Domains, Tensor] = original(search, changed, steps)
+            return found
 
         return evaluated
 

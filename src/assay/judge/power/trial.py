@@ -2,12 +2,12 @@
 
 The verdicts are those that the tool gives as a process of its own; what is saved are starting it,
 reading the files again, and the attack with which every search begins: it is the same for all
-mutants that do not touch it, so that its result is carried over from the unmutated verifier.
+mutants that do not touch it, so that its result is carried over from the unmutated verifier. And
+searches that begin alike share what they compute.
 """
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,12 +16,12 @@ from typing import Any
 
 from assay.bounds.counterexample import Falsifier, Witness
 from assay.judge.builtin import linear
-from assay.judge.power.mutant import Setting, Specimen, Swap, applied, swapped
+from assay.judge.power.memory import Memory, remembering
+from assay.judge.power.mutant import NOTHING, Setting, Specimen, Swap, applied, swapped
 from assay.judge.task import Answer, Ending, Verdict
 from assay.question.network import Network
 from assay.question.property import Specification
 
-_NOTHING = Setting(0.0, random.Random(0))
 _ATTACK = "assay.bounds.counterexample:Falsifier"
 
 
@@ -52,15 +52,21 @@ def tried(
     *,
     seed: int = 0,
     attack_fails: bool = False,
+    memory: Memory | None = None,
 ) -> Trial:
     """Ask; `attack_fails` says that the attack with this seed is known to find nothing.
+
+    `memory` is of this question and saves what earlier searches have computed in this process.
 
     A mutant that breaks down gives no verdict: its crash is an ending, not a wrong answer.
     """
     begun = time.monotonic()
     with ExitStack() as undo:
+        if memory is not None:
+            mutant = None if specimen is None else specimen.mutant
+            undo.enter_context(remembering(memory, mutant))
         if specimen is not None:
-            undo.enter_context(applied(specimen, seed))
+            undo.enter_context(applied(specimen, seed, network.sha256))
         if attack_fails:
             undo.enter_context(_without_attack())
         found = undo.enter_context(_attacks_noted())
@@ -95,12 +101,12 @@ def _attacks_noted() -> Iterator[list[bool]]:
 
         return attack
 
-    with swapped(Swap(_ATTACK, "attack", make), _NOTHING):
+    with swapped(Swap(_ATTACK, "attack", make), NOTHING):
         yield found
 
 
 @contextmanager
 def _without_attack() -> Iterator[None]:
     swap = Swap(_ATTACK, "attack", lambda _original, _setting: lambda _falsifier: None)
-    with swapped(swap, _NOTHING):
+    with swapped(swap, NOTHING):
         yield
