@@ -115,7 +115,7 @@ def test_what_the_verifier_leaves_open_is_asked_of_survivors(tmp_path: Path) -> 
     assert places_asked == {
         ("first-disjunct-wins", "open"): 1,
         ("few-left-is-proved", "open"): 1,
-        ("few-left-is-proved", "open, others left open"): 3,
+        ("few-left-is-proved", "what the verifier leaves open"): 3,
     }
 
 

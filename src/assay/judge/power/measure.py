@@ -39,7 +39,7 @@ from assay.truth.record import Truth, read_truth
 
 POWER_FILE = "power.jsonl"
 EVERYWHERE = "all families"
-LATE = "others left open"
+LATE = "what the verifier leaves open"
 _OPEN_ASKED = 1
 """Instances a family that the unmutated verifier leaves open and every mutant is asked about."""
 _SOURCES = ("bounds", "judge/builtin", "judge/mutants", "question")
@@ -183,26 +183,29 @@ class _Measurement:
         )
 
     def _matrix(self, families: Mapping[str, Sequence[Subject]]) -> dict[tuple[str, str], Catch]:
-        first, rest = [], []
+        budget = self.settings.budget
+        hunts, late = [], []
         for specimen in self.specimens:
+            rest: list[Subject] = []
             for family, members in families.items():
                 shown = self._showing(specimen, members)
-                late = [s for s in shown if self._is_open(s)][_OPEN_ASKED:]
-                early = tuple(s for s in shown if s not in late)
-                budget = self.settings.budget
+                costly = [s for s in shown if self._is_open(s)][_OPEN_ASKED:]
+                rest += costly
+                early = tuple(s for s in shown if s not in costly)
                 if early:
-                    first.append(Hunt(specimen.name, family, 0, early, budget))
-                if late:
-                    rest.append(Hunt(specimen.name, f"{family}, {LATE}", 0, tuple(late), budget))
-        self._hunt("mutants", first)
-        found = {(h.specimen, h.place): self.catches[h.key] for h in first if h.key in self.catches}
+                    hunts.append(Hunt(specimen.name, family, 0, early, budget))
+            if rest:
+                late.append(Hunt(specimen.name, LATE, 0, self._quickest(rest), budget))
+        self._hunt("mutants", hunts)
+        found = {(h.specimen, h.place): self.catches[h.key] for h in hunts if h.key in self.catches}
         caught = {name for (name, _), catch in found.items() if catch.by is not None}
-        last = [hunt for hunt in rest if hunt.specimen not in caught]
-        self._hunt("survivors", last)
-        for hunt in last:
+        late = [hunt for hunt in late if hunt.specimen not in caught]
+        self._hunt("survivors", late)
+        family_of = {subject.name: subject.family for subject in self.subjects}
+        for hunt in late:
             catch = self.catches.get(hunt.key)
             if catch is not None and catch.by is not None:
-                found[hunt.specimen, hunt.place.removesuffix(f", {LATE}")] = catch
+                found[hunt.specimen, family_of[catch.by]] = catch
         return found
 
     def _ask_unmutated(self) -> None:
@@ -231,7 +234,10 @@ class _Measurement:
     def _showing(self, specimen: Specimen, members: Iterable[Subject]) -> tuple[Subject, ...]:
         """The instances that could show the bug, the quickest first."""
         kept = [s for s in members if self.baselines[s.name].shows(specimen.mutant, s.truth.answer)]
-        return tuple(sorted(kept, key=lambda s: self.baselines[s.name].seconds))
+        return self._quickest(kept)
+
+    def _quickest(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
+        return tuple(sorted(subjects, key=lambda s: self.baselines[s.name].seconds))
 
     def _is_open(self, subject: Subject) -> bool:
         return self.baselines[subject.name].verdict == "unknown"
