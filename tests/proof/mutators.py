@@ -31,6 +31,28 @@ TRIVIAL = {"digest_changed", "stale_digest", "truth_garbled"}
 
 Mutator = Callable[[Claimed, Random, Sequence[Claimed]], "Mutant | None"]
 MUTATORS: dict[str, Mutator] = {}
+SHARED = (
+    "weight_ulp",
+    "weight_jump",
+    "bias_ulp",
+    "bias_jump",
+    "rows_exchanged",
+    "graph_changed",
+    "bound_digit",
+    "question_changed",
+    "other_network",
+    "other_question",
+    "other_truth",
+    "answer_swapped",
+    "margin_changed",
+    "guard_raised",
+    "truth_garbled",
+    "kind_changed",
+    "stale_digest",
+    "digest_changed",
+    "witness_changed",
+)
+"""Those that spoil a claim of a family with or without certificate data."""
 
 
 def mutator(function: Mutator) -> Mutator:

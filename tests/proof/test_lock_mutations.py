@@ -16,11 +16,11 @@ from exact_minimum import forward
 from mutation_campaign import Oracle, assert_none_is_empty, in_rounds, tally
 from mutation_oracle import Asked, Floats, asked, float32_agrees
 from mutation_oracle import holds as margin_holds
-from mutators import MUTATORS, Mutant, Mutator, signed
+from mutators import MUTATORS, SHARED, Mutant, Mutator, signed
 from numpy.typing import NDArray
 from onnx import numpy_helper
 from small_claims import Claimed, instances
-from test_planted_mutations import SHARED, probability_left_out
+from test_planted_mutations import probability_left_out
 
 KNOBS: dict[str, dict[str, Any]] = {
     "lock": {"polarity": "raise"},

@@ -19,7 +19,7 @@ from mutation_campaign import (
     tally,
 )
 from mutation_oracle import asked
-from mutators import MUTATORS, Mutant, Mutator, signed
+from mutators import MUTATORS, SHARED, Mutant, Mutator, signed
 from plane_oracle import PLANE, analysed
 from small_claims import Claimed, instances
 
@@ -48,27 +48,6 @@ KNOBS: dict[str, dict[str, Any]] = {
     "capped-two": {**CAPPED, "kind": "simplex", "plants": 2, "width": 0.2},
     "cnn": {**SMALL, "kind": "soft_box", "background": "cnn", "dilution": 0},
 }
-SHARED = (
-    "weight_ulp",
-    "weight_jump",
-    "bias_ulp",
-    "bias_jump",
-    "rows_exchanged",
-    "graph_changed",
-    "bound_digit",
-    "question_changed",
-    "other_network",
-    "other_question",
-    "other_truth",
-    "answer_swapped",
-    "margin_changed",
-    "guard_raised",
-    "truth_garbled",
-    "kind_changed",
-    "stale_digest",
-    "digest_changed",
-    "witness_changed",
-)
 ROUNDS = 4
 
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutation_campaign import Oracle, assert_none_is_empty, in_rounds, spoiled_again, tally
-from mutators import MUTATORS, Mutant, Mutator, signed
+from mutators import MUTATORS, SHARED, Mutant, Mutator, signed
 from onnx import helper, numpy_helper
 from polynomial_oracle import holds, margin_of
 from small_claims import Claimed
@@ -34,27 +34,6 @@ KNOBS: dict[str, tuple[dict[str, Any], int]] = {
     "line-tree-even": ({"inputs": 1, "hidden": 4, "degree": 4, **SPLIT}, 0),
     "plane": ({"inputs": 2, "hidden": 8, "degree": 3, "delta": 1e-6, "overlap": 0}, 0),
 }
-SHARED = (
-    "weight_ulp",
-    "weight_jump",
-    "bias_ulp",
-    "bias_jump",
-    "rows_exchanged",
-    "graph_changed",
-    "bound_digit",
-    "question_changed",
-    "other_network",
-    "other_question",
-    "other_truth",
-    "answer_swapped",
-    "margin_changed",
-    "guard_raised",
-    "truth_garbled",
-    "kind_changed",
-    "stale_digest",
-    "digest_changed",
-    "witness_changed",
-)
 ROUNDS = 15
 
 

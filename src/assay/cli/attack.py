@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from assay.errors import BadInput, WrongLabel
+from assay.cli.process_signals import resumable
+from assay.errors import BadInput
 
 
 def attack(
@@ -48,12 +49,13 @@ def attack(
     from assay.attack.battery import Budget, device_named
     from assay.cli.attack_view import show
     from assay.cli.output import shown_progress
-    from assay.suite.attacking import INTERNAL, attack_folder, attack_question
+    from assay.cli.row_tables import end_for_failed, stopped_by_a_wrong_label
+    from assay.suite.attacking import attack_folder, attack_question
     from assay.suite.workers import available_cores
 
     budget = Budget(strength, seed, tuple(dict.fromkeys(attacks or ())))
     device = device_named(device).type
-    try:
+    with resumable(), stopped_by_a_wrong_label():
         if len(paths) == 1:
             with shown_progress("attack") as watcher:
                 cores = jobs or available_cores()
@@ -62,17 +64,7 @@ def attack(
             found = attack_question(paths[0], paths[1], budget, device)
         else:
             raise BadInput("give one benchmark folder, or one ONNX and one VNN-LIB file")
-    except KeyboardInterrupt:
-        print("assay: stopped; run the same command again to continue", file=sys.stderr)
-        raise typer.Exit(130) from None
-    except WrongLabel as error:
-        print(f"assay: {error}", file=sys.stderr)
-        raise typer.Exit(1) from None
     show(found, paths[0] if len(paths) == 1 else None, as_json)
     for name, reason in found.settings["left_out"].items():
         print(f"assay: {name}: {reason}", file=sys.stderr)
-    for row in found.failed:
-        print(f"assay: {row.instance}: {row.note}", file=sys.stderr)
-    if found.failed:
-        defect = any(row.note.startswith(INTERNAL) for row in found.failed)
-        raise typer.Exit(3 if defect else 2)
+    end_for_failed(found.failed)

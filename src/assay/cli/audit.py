@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.process_signals import resumable
 from assay.cli.task_limits import a_limit, warn_of_load
 
 if TYPE_CHECKING:
@@ -79,11 +80,8 @@ def audit(
     loaded = [load_suite(name) for name in dict.fromkeys(suite or DEFAULT_SUITES)]
     settings = Settings(timeout_s=timeout, memory_mb=memory * 1024, jobs=jobs or available_cores())
     warn_of_load(tools, settings)
-    try:
+    with resumable():
         done = audit_all(loaded, tools, output, settings, shown_progress, shown_run, seed=seed)
-    except KeyboardInterrupt:
-        print("assay: stopped; run the same command again to continue", file=sys.stderr)
-        raise typer.Exit(130) from None
     if done.left_out:
         print(
             f"assay: {done.run} holds results of {', '.join(done.left_out)} too; they are left "

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.process_signals import resumable
+
 if TYPE_CHECKING:
     from assay.suite.build import BuildReport
 
@@ -40,14 +42,10 @@ def build(
     from assay.suite.workers import available_cores
 
     loaded = load_suite(suite)
-    try:
-        with shown_progress("build") as watcher:
-            report = build_suite(
-                loaded, output, seed=seed, jobs=jobs or available_cores(), watcher=watcher
-            )
-    except KeyboardInterrupt:
-        print("assay: stopped; run the same command again to continue", file=sys.stderr)
-        raise typer.Exit(130) from None
+    with resumable(), shown_progress("build") as watcher:
+        report = build_suite(
+            loaded, output, seed=seed, jobs=jobs or available_cores(), watcher=watcher
+        )
     _show(report, as_json)
     if report.failures:
         first = report.failures[0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.process_signals import resumable
 from assay.cli.task_limits import a_limit
 
 if TYPE_CHECKING:
@@ -63,11 +64,8 @@ def power(
     def watched(what: str) -> AbstractContextManager[Watcher]:
         return shown_progress(f"power, {what}")
 
-    try:
+    with resumable():
         found = measure(folder, specimens, settings, output or folder / POWER_FILE, watched)
-    except KeyboardInterrupt:
-        print("assay: stopped; run the same command again to continue", file=sys.stderr)
-        raise typer.Exit(130) from None
     if as_json:
         print_json(document(found, settings))
     else:

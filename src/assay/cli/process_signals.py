@@ -6,12 +6,26 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
+
+import typer
 
 READER_GONE_EXIT = 128 + signal.SIGPIPE
 STOPPED_EXIT = 128 + signal.SIGINT
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Work that Ctrl-C ends with one sentence, and that the same command goes on with."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("assay: stopped; run the same command again to continue", file=sys.stderr)
+        raise typer.Exit(STOPPED_EXIT) from None
 
 
 class ReaderGone(BaseException):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.errors import BadInput, WrongLabel
+from assay.cli.process_signals import resumable
+from assay.errors import BadInput
 
 if TYPE_CHECKING:
     from assay.difficulty.settings import Settings
@@ -54,8 +54,9 @@ def profile(
       assay profile net.onnx query.vnnlib
     """
     from assay.cli.output import shown_progress
+    from assay.cli.row_tables import end_for_failed, stopped_by_a_wrong_label
     from assay.difficulty.settings import Settings
-    from assay.suite.profiling import INTERNAL, profile_folder, profile_question
+    from assay.suite.profiling import profile_folder, profile_question
     from assay.suite.workers import available_cores
 
     settings = Settings(samples, tau, seed, growth, device)
@@ -63,7 +64,7 @@ def profile(
         from assay.difficulty.profile import chosen_device
 
         chosen_device(device)
-    try:
+    with resumable(), stopped_by_a_wrong_label():
         if len(paths) == 1:
             with shown_progress("profile") as watcher:
                 found = profile_folder(paths[0], settings, jobs or available_cores(), watcher)
@@ -71,18 +72,8 @@ def profile(
             found = profile_question(paths[0], paths[1], settings)
         else:
             raise BadInput("give one benchmark folder, or one ONNX and one VNN-LIB file")
-    except KeyboardInterrupt:
-        print("assay: stopped; run the same command again to continue", file=sys.stderr)
-        raise typer.Exit(130) from None
-    except WrongLabel as error:
-        print(f"assay: {error}", file=sys.stderr)
-        raise typer.Exit(1) from None
     _show(found, settings, paths, as_json)
-    for row in found.failed:
-        print(f"assay: {row.instance}: {row.note}", file=sys.stderr)
-    if found.failed:
-        defect = any(row.note.startswith(INTERNAL) for row in found.failed)
-        raise typer.Exit(3 if defect else 2)
+    end_for_failed(found.failed)
 
 
 def _show(found: Profiled, settings: Settings, paths: Sequence[Path], as_json: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.process_signals import resumable
 from assay.cli.task_limits import a_limit, warn_of_load
 from assay.errors import BadInput
 
@@ -87,12 +87,8 @@ def run(
     settings = Settings(timeout, memory * 1024, repeat, seed, jobs, cpu_time)
     if dask is None:
         warn_of_load(chosen, settings)
-    try:
-        with chosen_engine(jobs, dask) as engine, shown_run() as watcher:
-            results = run_all(benchmark, chosen, settings, output, watcher, engine)
-    except KeyboardInterrupt:
-        print("assay: stopped; run the same command again to continue", file=sys.stderr)
-        raise typer.Exit(130) from None
+    with resumable(), chosen_engine(jobs, dask) as engine, shown_run() as watcher:
+        results = run_all(benchmark, chosen, settings, output, watcher, engine)
     _show(output, results, as_json)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.process_signals import resumable
 from assay.errors import BadInput
 
 if TYPE_CHECKING:
@@ -106,13 +107,10 @@ def train(
     chosen = _device(device)
     from assay.suite.training import Strength, train_into  # torch takes a second to load
 
-    try:
+    with resumable():
         rows = train_into(
             output, schedule, settings, Strength(final_restarts, final_steps), chosen, _told
         )
-    except KeyboardInterrupt:
-        print("assay: stopped; run the same command again to continue", file=sys.stderr)
-        raise typer.Exit(130) from None
     _show(rows, schedule.examples, output, as_json)
 
 

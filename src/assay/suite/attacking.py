@@ -8,10 +8,8 @@ has a wrong label, which stops everything.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -32,19 +30,19 @@ from assay.errors import AssayError, WrongLabel
 from assay.suite.folder import BenchmarkFolder, instance_name
 from assay.suite.row_progress import (
     RowProgress,
+    defect_note,
     hashes,
+    made_rows,
     refuse_foreign,
     row_progress,
     with_witness,
 )
-from assay.suite.workers import Outcome, Watcher, parallel
+from assay.suite.workers import Watcher
 
 if TYPE_CHECKING:
     from assay.attack.battery import Budget
 
 PROGRESS_FILE = ".attack.jsonl"
-INTERNAL = "internal error"
-"""How the note of a row begins that failed by a defect of ours."""
 
 
 @dataclass(frozen=True)
@@ -141,10 +139,7 @@ def attack_task(task: AttackTask) -> AttackRow:
     except AssayError:
         raise
     except Exception as error:
-        if os.environ.get("ASSAY_DEBUG") == "1":
-            raise
-        reason = " ".join(str(error).split())[:200]
-        return _failed(task.name, f"{INTERNAL} ({type(error).__name__}: {reason})")
+        return _failed(task.name, defect_note(error))
     if truth is not None and truth.answer == "robust":
         _hold_to_label(network.place, results)
     row = row_of(task.name, "" if truth is None else truth.answer, results, task.budget.whole)
@@ -173,28 +168,20 @@ def _attacked(
     watcher: Watcher,
     progress: RowProgress | None,
 ) -> list[AttackRow]:
-    rows = dict(known)
-    watcher.begin(len(tasks), len(known))
-    waiting = [task for task in tasks if task.name not in known]
-    outcomes = parallel(attack_task, waiting, jobs, lambda task: watcher.started(task.name))
-    with closing(outcomes):
-        for outcome in outcomes:
-            if isinstance(outcome.error, WrongLabel):
-                raise outcome.error
-            row = _settled(outcome)
-            rows[row.instance] = row
-            # A failed row is not kept: whoever mends its files runs the command again.
-            if progress is not None and row.status == "ok":
-                progress.add(row.instance, (row.onnx_sha256, row.vnnlib_sha256), asdict(row))
-            watcher.finished(row.instance, outcome.seconds, row.note if row.status != "ok" else "")
-    return [rows[task.name] for task in tasks]
+    def keep(row: AttackRow) -> None:
+        assert progress is not None
+        progress.add(row.instance, (row.onnx_sha256, row.vnnlib_sha256), asdict(row))
 
-
-def _settled(outcome: Outcome[AttackTask, AttackRow]) -> AttackRow:
-    if outcome.result is not None:
-        return outcome.result
-    reason = str(outcome.error) if outcome.error is not None else f"not done: {outcome.death}"
-    return _failed(outcome.item.name, " ".join(reason.split()))
+    return made_rows(
+        attack_task,
+        tasks,
+        known,
+        jobs,
+        watcher,
+        failed=_failed,
+        keep=None if progress is None else keep,
+        told=lambda row: row.note if row.status != "ok" else "",
+    )
 
 
 def _failed(name: str, note: str) -> AttackRow:

@@ -6,9 +6,7 @@ is stopped or killed goes on from there. `profile.csv` appears when all rows are
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,19 +19,19 @@ from assay.suite.folder import BenchmarkFolder, FolderEntry, instance_name
 from assay.suite.profile_rows import COLUMNS, Row, row_of, written
 from assay.suite.row_progress import (
     RowProgress,
+    defect_note,
     hashes,
+    made_rows,
     refuse_foreign,
     row_progress,
     with_witness,
 )
-from assay.suite.workers import Outcome, Watcher, parallel
+from assay.suite.workers import Watcher
 
 if TYPE_CHECKING:
     from assay.difficulty.label import Label
 
 PROGRESS_FILE = ".profile.jsonl"
-INTERNAL = "internal error"
-"""How the note of a row begins that failed by a defect of ours."""
 _START = ",".join(COLUMNS[:2])
 """How our own file begins."""
 
@@ -108,10 +106,7 @@ def profile_task(task: ProfileTask) -> Row:
     except AssayError:
         raise
     except Exception as error:
-        if os.environ.get("ASSAY_DEBUG") == "1":
-            raise
-        reason = " ".join(str(error).split())[:200]
-        return Row(task.name, "failed", note=f"{INTERNAL} ({type(error).__name__}: {reason})")
+        return Row(task.name, "failed", note=defect_note(error))
     return row_of(task.name, found, sha256)
 
 
@@ -137,26 +132,18 @@ def _profiled(
     watcher: Watcher,
     progress: RowProgress | None,
 ) -> list[Row]:
-    rows = dict(known)
-    watcher.begin(len(tasks), len(known))
-    waiting = [task for task in tasks if task.name not in known]
-    outcomes = parallel(profile_task, waiting, jobs, lambda task: watcher.started(task.name))
-    with closing(outcomes):
-        for outcome in outcomes:
-            if isinstance(outcome.error, WrongLabel):
-                raise outcome.error
-            row = _settled(outcome)
-            rows[row.instance] = row
-            # A failed row is not kept: whoever mends its files runs the command again.
-            if progress is not None and row.status == "ok":
-                line = {"cells": row.cells, "note": row.note, "point": row.point}
-                progress.add(row.instance, row.hashes, line)
-            watcher.finished(row.instance, outcome.seconds, row.note)
-    return [rows[task.name] for task in tasks]
+    def keep(row: Row) -> None:
+        assert progress is not None
+        line = {"cells": row.cells, "note": row.note, "point": row.point}
+        progress.add(row.instance, row.hashes, line)
 
-
-def _settled(outcome: Outcome[ProfileTask, Row]) -> Row:
-    if outcome.result is not None:
-        return outcome.result
-    reason = str(outcome.error) if outcome.error is not None else f"not done: {outcome.death}"
-    return Row(outcome.item.name, "failed", note=" ".join(reason.split()))
+    return made_rows(
+        profile_task,
+        tasks,
+        known,
+        jobs,
+        watcher,
+        failed=lambda name, reason: Row(name, "failed", note=reason),
+        keep=None if progress is None else keep,
+        told=lambda row: row.note,
+    )

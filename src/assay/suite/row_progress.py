@@ -8,19 +8,43 @@ when all rows are known.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from assay.errors import BadInput, WrongLabel
 from assay.suite.file_hash import file_sha256
 from assay.suite.journal import writing
 from assay.suite.line_journal import Line, LineJournal, line_journal
+from assay.suite.workers import Outcome, Watcher, parallel
 
 WRONG_LABEL_FILE = "wrong-label.json"
+INTERNAL = "internal error"
+"""How the note of a row begins that failed by a defect of ours."""
 Files = tuple[Path, Path]
 """The network and the question of an instance."""
+
+
+class RowTask(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+class RowOutcome(Protocol):
+    """A row; `status` is "ok", or `note` says why not."""
+
+    @property
+    def instance(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def note(self) -> str: ...
+
+
+Task = TypeVar("Task", bound=RowTask)
+Row = TypeVar("Row", bound=RowOutcome)
 
 
 class RowProgress:
@@ -65,6 +89,54 @@ def row_progress(path: Path, head: Mapping[str, Any], doing: str) -> Iterator[Ro
     """`head` has `settings`; `doing` is what another command might be at."""
     with line_journal(path, f"{path.parent}: another command is {doing} it; wait for that") as held:
         yield RowProgress(path, held, head)
+
+
+def made_rows(
+    make: Callable[[Task], Row],
+    tasks: Sequence[Task],
+    known: Mapping[str, Row],
+    jobs: int,
+    watcher: Watcher,
+    *,
+    failed: Callable[[str, str], Row],
+    keep: Callable[[Row], None] | None,
+    told: Callable[[Row], str],
+) -> list[Row]:
+    """The row of every task, in their order; those not known are made in child processes.
+
+    `failed` makes the row of a task that gave none, of its name and the reason; `keep` is handed
+    every good row as it comes; `told` is what the watcher hears of one.
+    """
+    rows = dict(known)
+    watcher.begin(len(tasks), len(known))
+    waiting = [task for task in tasks if task.name not in known]
+    outcomes = parallel(make, waiting, jobs, lambda task: watcher.started(task.name))
+    with closing(outcomes):
+        for outcome in outcomes:
+            if isinstance(outcome.error, WrongLabel):
+                raise outcome.error
+            row = outcome.result
+            if row is None:
+                row = failed(outcome.item.name, _reason(outcome))
+            rows[row.instance] = row
+            # A failed row is not kept: whoever mends its files runs the command again.
+            if keep is not None and row.status == "ok":
+                keep(row)
+            watcher.finished(row.instance, outcome.seconds, told(row))
+    return [rows[task.name] for task in tasks]
+
+
+def _reason(outcome: Outcome[Task, Row]) -> str:
+    reason = str(outcome.error) if outcome.error is not None else f"not done: {outcome.death}"
+    return " ".join(reason.split())
+
+
+def defect_note(error: Exception) -> str:
+    """The note of a row that a defect of ours cost; with ASSAY_DEBUG=1 the defect itself."""
+    if os.environ.get("ASSAY_DEBUG") == "1":
+        raise error
+    reason = " ".join(str(error).split())[:200]
+    return f"{INTERNAL} ({type(error).__name__}: {reason})"
 
 
 def hashes(files: Files) -> tuple[str, str]:

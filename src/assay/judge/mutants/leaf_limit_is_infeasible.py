@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import torch
 from scipy.optimize import linprog
-from torch import Tensor
 
-from assay.bounds.domains import Units
-from assay.bounds.leaves import Programme, programmes
-from assay.bounds.relaxed_network import RelaxedNetwork
-from assay.judge.power.mutant import Mutant, Setting, Swap
+from assay.bounds.leaves import Programme
+from assay.judge.power.mutant import Mutant, Setting
+from assay.judge.power.seams import at_leaves
 
 _ITERATIONS = 1
 
@@ -30,25 +26,14 @@ def _is_stopped(programme: Programme) -> bool:
     return bool(result.status != 0)
 
 
-def _solved(original: Any, _: Setting) -> Any:
-    def solved(
-        relaxed: RelaxedNetwork, units: Units, functional: Tensor, until: float = math.inf
-    ) -> tuple[Tensor, Tensor]:
-        bounds, points = original(relaxed, units, functional, until)
-        with torch.no_grad():
-            own = relaxed.lower(relaxed.on_outputs(functional))
-            for (i, k), programme in programmes(relaxed, units, own):
-                if programme.finite and _is_stopped(programme):
-                    bounds[i, k] = math.inf
-        return bounds, points
-
-    return solved
+def _infeasible(programme: Programme, _bound: float, _setting: Setting) -> float:
+    return math.inf if _is_stopped(programme) else -math.inf
 
 
 MUTANT = Mutant(
     name="leaf-limit-is-infeasible",
     bug="external solver",
     story="A linear programme that stops at the solver's iteration limit counts as infeasible.",
-    swaps=(Swap("assay.bounds.branch", "solved", _solved),),
+    swaps=(at_leaves(_infeasible),),
     operators=frozenset({"Relu", "LeakyRelu", "PRelu", "Abs"}),
 )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from assay.bounds.branch import Search
-from assay.bounds.domains import Domains
+from assay.bounds.domains import Domains, Units
+from assay.bounds.leaves import Programme, programmes
+from assay.bounds.relaxed_network import RelaxedNetwork
 from assay.judge.power.mutant import Setting, Swap
 from assay.question.network import Network, Node
 
@@ -75,6 +79,30 @@ def before_bounds(change: Callable[[Search, Domains, Setting], Domains]) -> Swap
         return evaluated
 
     return Swap(_SEARCH, "_evaluated", make)
+
+
+def at_leaves(believed: Callable[[Programme, float, Setting], float]) -> Swap:
+    """Leaves of the search, solved exactly: a higher bound that is believed replaces the right one.
+
+    `believed` is told the programme, the bound without it, and the setting.
+    """
+
+    def make(original: Any, setting: Setting) -> Any:
+        def solved(
+            relaxed: RelaxedNetwork, units: Units, functional: Tensor, until: float = math.inf
+        ) -> tuple[Tensor, Tensor]:
+            bounds, points = original(relaxed, units, functional, until)
+            with torch.no_grad():
+                own = relaxed.lower(relaxed.on_outputs(functional))
+                for (i, k), programme in programmes(relaxed, units, own):
+                    if programme.finite:
+                        bound = believed(programme, float(own.bound[i, k]), setting)
+                        bounds[i, k] = max(float(bounds[i, k]), bound)
+            return bounds, points
+
+        return solved
+
+    return Swap("assay.bounds.branch", "solved", make)
 
 
 def with_ranges(
