@@ -147,7 +147,12 @@ class MemoryGauge:
             self.add(total)
         elif total > self._limit_bytes or time.monotonic() >= self._next_reading:
             started = time.monotonic()
-            self.add(sum(map(_share_bytes, processes)))
+            shared = sum(map(_share_bytes, processes))
+            if shared > self._limit_bytes:
+                # Processes that end between two readings leave their share to those read later,
+                # where it counts again. So the limit is broken only if a second sum says so too.
+                shared = min(shared, sum(map(_share_bytes, processes)))
+            self.add(shared)
             cost = time.monotonic() - started
             self._next_reading = started + max(FIRST_READING_S, cost / READING_SHARE)
         else:
@@ -159,6 +164,8 @@ def _share_bytes(process: Process) -> int:
         return 0
     try:
         rollup = _read(f"/proc/{process.pid}/smaps_rollup")
+    except (FileNotFoundError, ProcessLookupError):  # it ended since it was listed
+        return 0
     except OSError:
         return process.resident_bytes
     for line in rollup.splitlines():
