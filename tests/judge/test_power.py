@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from needles import Question, needle
 
 from assay.errors import BadInput
+from assay.judge.power import kept
+from assay.judge.power import measure as measuring
 from assay.judge.power.catalogue import specimen
 from assay.judge.power.floor import GRID, Step, find_floor, most_misses
+from assay.judge.power.hunt import Hunt, Subject, hunted
 from assay.judge.power.measure import Power, Settings, measure
 from assay.judge.power.memory import Memory
-from assay.judge.power.mutant import Specimen
+from assay.judge.power.mutant import Mutant, Specimen
 from assay.judge.power.trial import Budget, tried
 from assay.question import vnnlib
-from assay.suite.workers import Watcher
+from assay.suite.workers import Outcome, Watcher
 from assay.truth.instance import sha256
 from assay.truth.record import Truth
 
@@ -158,6 +163,133 @@ def test_a_wrong_label_shows_as_a_false_accusation(tmp_path: Path) -> None:
     assert [(b.instance, b.outcome) for b in found.accusations] == [("shallow", "unsound")]
 
 
+def test_a_truth_that_changes_makes_another_benchmark(tmp_path: Path) -> None:
+    folder = write(tmp_path / "bench", ["shallow"])
+    assert measured(folder, "full-queue").accusations == []
+    path = folder / "truth" / "shallow.json"
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "answer": "violated", "margin": "-1"}))
+    with pytest.raises(BadInput, match="another benchmark, truth, budget, seed or version"):
+        measured(folder, "full-queue")
+
+
+def test_a_journal_depends_on_the_judge_and_the_packages(tmp_path: Path) -> None:
+    folder = write(tmp_path / "bench", ["plain"])
+    measured(folder, "full-queue")
+    head = json.loads((folder / "power.jsonl").read_text().splitlines()[0])
+    assert set(head["packages"]) >= {"torch", "scipy"}
+    assert {"judge/power", "judge/outcome.py"} <= set(kept._SOURCES)
+
+
+def test_damaged_lines_are_asked_again(tmp_path: Path) -> None:
+    folder, heard = write(tmp_path / "bench"), Heard()
+    measured(folder, "first-disjunct-wins")
+    journal = folder / "power.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    del lines[1]["verdict"]
+    lines[2]["seconds"] = "long"
+    lines[4]["by"] = "nobody"
+    journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    measured(folder, "first-disjunct-wins", heard=heard)
+    assert heard.names == ["hidden", "shallow", "first-disjunct-wins planted/soft"]
+
+
+def dying(names: Callable[[Hunt], bool]) -> Callable[..., Iterator[Outcome[Any, Any]]]:
+    """Workers in this process, of which some die when they hunt."""
+
+    def parallel(
+        function: Callable[[Any], Any], items: Sequence[Any], _jobs: int, _started: Any
+    ) -> Iterator[Outcome[Any, Any]]:
+        for item in items:
+            if function is hunted and names(item):
+                yield Outcome(item, 0.1, death="it was killed")
+            else:
+                yield Outcome(item, 0.1, result=function(item))
+
+    return parallel
+
+
+def test_hunts_that_die_decide_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write(tmp_path / "bench", ["hidden"])
+    names = ("dropped-domains", "first-disjunct-wins")
+    monkeypatch.setattr(measuring, "parallel", dying(lambda h: h.specimen.startswith("dropped")))
+    found = measured(folder, *names, seeds=20)
+    assert found.survivors == []
+    assert [s.name for s in found.undecided] == ["dropped-domains@0.02"]
+    assert found.died == {("dropped-domains@0.02", "planted/soft")}
+    (floor,) = found.floors
+    assert floor.strength is None
+    assert floor.undecided == "20 of 20 hunts at 0.05 died"
+    monkeypatch.undo()
+    assert measured(folder, *names).undecided == [], "what died is asked again"
+
+
+@pytest.mark.parametrize(
+    ("step", "caught"),
+    [
+        (Step(0.1, 0, 0, 20), None),
+        (Step(0.1, 0, 0, 0), False),
+        (Step(0.1, 19, 19, 1), True),
+        (Step(0.1, 18, 18, 2), None),
+        (Step(0.1, 18, 18, 0), False),
+        (Step(0.1, 3, 5, 1), False),
+    ],
+)
+def test_only_what_was_caught_counts_as_caught(step: Step, caught: bool | None) -> None:
+    assert step.is_caught(20) is caught
+
+
+def test_a_mutant_that_breaks_down_over_a_network_has_crashed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(_self: Mutant, _network: object) -> bool:
+        raise KeyError("weight")
+
+    monkeypatch.setattr(Mutant, "touches", breaks)
+    (subject,) = measuring.subjects_of(write(tmp_path / "bench", ["hidden"]))
+    catch = hunted(Hunt("full-queue", subject.family, 0, (subject,), BUDGET))
+    assert (catch.by, catch.tried, catch.crashed) == (None, 1, 1)
+
+
+def test_the_seed_decides_the_dice(tmp_path: Path) -> None:
+    folder = write(tmp_path / "bench", ["hidden"])
+
+    @contextmanager
+    def watched(_: str) -> Iterator[Watcher]:
+        yield Watcher()
+
+    found = measure(
+        folder,
+        [specimen("full-queue")],
+        Settings(BUDGET, jobs=1, seed=7),
+        folder / "power.jsonl",
+        watched,
+    )
+    asked = [(c.seed, c.by is None) for c in found.catches.values()]
+    assert asked == [(7, True)]
+    with pytest.raises(BadInput, match="seed or version"):
+        measured(folder, "full-queue")
+
+
+def test_what_was_cut_short_is_not_remembered() -> None:
+    memory = Memory()
+    assert memory.recalled(b"key", lambda: "cut short", 0.0) == "cut short"
+    assert memory.recalled(b"key", lambda: "whole") == "whole"
+    assert memory.recalled(b"key", lambda: "again") == "whole"
+
+
+def test_truths_are_hashed_with_their_families(tmp_path: Path) -> None:
+    subjects = measuring.subjects_of(write(tmp_path / "bench"))
+    first = subjects[0]
+    others: list[Subject] = [
+        replace(first, name="other"),
+        replace(first, family="other"),
+        replace(first, truth=replace(first.truth, answer="robust")),
+    ]
+    found = {kept.truths_sha256([other, *subjects[1:]]) for other in [first, *others]}
+    assert len(found) == 4
+
+
 def test_floors_are_sought_among_the_mutants_that_have_a_symbol(tmp_path: Path) -> None:
     folder = write(tmp_path / "bench", ["hidden"])
     found = measured(folder, "shrunk-bounds", "full-queue", seeds=2)
@@ -190,9 +322,21 @@ def test_nineteen_of_twenty_is_enough() -> None:
 def test_a_journal_of_something_else_is_left_alone(tmp_path: Path) -> None:
     folder = write(tmp_path / "bench", ["plain"])
     (folder / "power.jsonl").write_text('{"assay": "other"}\n')
-    with pytest.raises(BadInput, match="another benchmark, budget or version"):
+    with pytest.raises(BadInput, match="another benchmark, truth, budget, seed or version"):
         measured(folder, "full-queue")
     assert (folder / "power.jsonl").read_text() == '{"assay": "other"}\n'
+
+
+@pytest.mark.parametrize("text", ["my notes", "my notes\nof today\n", "\nmy notes", '{"assay"'])
+def test_a_file_of_somebody_else_is_left_alone(text: str, tmp_path: Path) -> None:
+    folder = write(tmp_path / "bench", ["plain"])
+    (folder / "power.jsonl").write_text(text)
+    if text == '{"assay"':  # a kill while the head was written
+        assert measured(folder, "full-queue").accusations == []
+        return
+    with pytest.raises(BadInput, match=r"was not written by .*; choose another file"):
+        measured(folder, "full-queue")
+    assert (folder / "power.jsonl").read_text() == text
 
 
 def test_truths_are_needed(tmp_path: Path) -> None:

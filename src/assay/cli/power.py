@@ -25,9 +25,10 @@ def power(
     timeout: Annotated[float, typer.Option(callback=a_limit, help="Seconds an answer.")] = 30.0,
     boxes: Annotated[int, typer.Option(min=1, help="Boxes an answer may be split into.")] = 300,
     floors: Annotated[
-        bool, typer.Option("--floors", help="Also find the detection floors in alpha and beta.")
-    ] = False,
+        bool, typer.Option("--floors/--no-floors", help="Find the floors in alpha and beta.")
+    ] = True,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds a strength, for the floors.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Decides the dice of the bugs.")] = 0,
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
     output: Annotated[
         Path | None,
@@ -38,15 +39,16 @@ def power(
     """Measure what a benchmark detects: run verifiers broken on purpose and count who is caught.
 
     A mutant is caught by one unsound or bogus answer. The table shows which families catch which
-    mutants; survivors are named. The same verifier without a bug must never be accused: if it is,
-    the exit code is 1. What is finished is kept, so a command that is stopped goes on when it is
-    given again; see docs/power.md.
+    mutants; survivors are named, and so are the floors: the least strengths that are still caught.
+    The same verifier without a bug must never be accused: if it is, the exit code is 1. What is
+    finished is kept, so a command that is stopped goes on when it is given again; see
+    docs/power.md.
 
     Examples:
 
       assay power bench
 
-      assay power bench --floors --jobs 2
+      assay power bench --no-floors --jobs 2
 
       assay power bench --mutants dropped-domains@0.1 --mutants last-disjunct-wins
     """
@@ -58,8 +60,11 @@ def power(
     from assay.judge.power.trial import Budget
     from assay.suite.workers import available_cores
 
-    specimens = [specimen(name) for name in dict.fromkeys(mutants or known())]
-    settings = Settings(Budget(timeout, boxes), jobs or available_cores(), seeds if floors else 0)
+    named = [specimen(name) for name in mutants or known()]
+    specimens = list({each.name: each for each in named}.values())
+    settings = Settings(
+        Budget(timeout, boxes), jobs or available_cores(), seeds if floors else 0, seed
+    )
 
     def watched(what: str) -> AbstractContextManager[Watcher]:
         return shown_progress(f"power, {what}")
@@ -69,7 +74,7 @@ def power(
     if as_json:
         print_json(document(found, settings))
     else:
-        print_power(found)
+        print_power(found, settings)
     for name, reason in found.failed:
         print(f"assay: {name}: {reason}", file=sys.stderr)
     if found.accusations:

@@ -20,16 +20,20 @@ def _reordered(network: Network) -> Network:
     }
     weights = dict(network.initializers)
     for node in network.nodes:
-        if node.op_type == "Gemm" and node.inputs[0] in images:
-            weights[node.inputs[1]] = _columns(node, weights[node.inputs[1]], images)
+        # A weight that another node computes has no columns to permute.
+        if node.op_type == "Gemm" and node.inputs[0] in images and node.inputs[1] in weights:
+            weight = network.initializers[node.inputs[1]]
+            weights[node.inputs[1]] = _columns(node, weight, images[node.inputs[0]])
     return replace(network, initializers=weights)
 
 
-def _columns(node: Node, weight: np.ndarray, images: dict[str, tuple[int, ...]]) -> np.ndarray:
-    _, channels, height, width = images[node.inputs[0]]
-    count = channels * height * width
-    places = np.arange(count).reshape(height, width, channels).transpose(2, 0, 1).ravel()
-    return weight[:, places] if node.attributes.get("transB", 0) else weight[places]
+def _columns(node: Node, weight: np.ndarray, image: tuple[int, ...]) -> np.ndarray:
+    _, channels, height, width = image
+    axis = 1 if node.attributes.get("transB", 0) else 0
+    if weight.shape[axis] != channels * height * width:
+        return weight  # it was not flattened whole
+    places = np.arange(weight.shape[axis]).reshape(height, width, channels)
+    return weight.take(places.transpose(2, 0, 1).ravel(), axis)
 
 
 MUTANT = Mutant(

@@ -18,22 +18,34 @@ SHARE = 0.95
 
 @dataclass(frozen=True)
 class Step:
-    """How many seeds one strength was caught in, of those that were tried."""
+    """How many seeds one strength was caught in, of those that were tried to the end.
+
+    `died` counts the others: hunts whose process was ended.
+    """
 
     strength: float
     caught: int
     tried: int
+    died: int = 0
+
+    def is_caught(self, seeds: int) -> bool | None:
+        """Whether in nearly all of so many seeds; None where hunts that died leave it open."""
+        if self.caught >= seeds - most_misses(seeds):
+            return True
+        return None if self.died and self.tried - self.caught <= most_misses(seeds) else False
 
 
 @dataclass(frozen=True)
 class Floor:
-    """`strength` is None when not even the largest of the grid is caught."""
+    """`strength` is None when not even the largest of the grid is caught, or when nobody knows:
+    then `undecided` says why."""
 
     mutant: str
     symbol: str
     strength: float | None
     seeds: int
     steps: tuple[Step, ...]
+    undecided: str = ""
 
 
 def most_misses(seeds: int) -> int:
@@ -54,7 +66,10 @@ def find_floor(
         middle = (missed + caught) // 2
         step = catches(specimen.at(GRID[middle]), range(seeds))
         steps.append(step)
-        enough = step.tried - step.caught <= most_misses(seeds)
+        enough = step.is_caught(seeds)
+        if enough is None:
+            why = f"{step.died} of {seeds} hunts at {step.strength:g} died"
+            return Floor(specimen.mutant.name, symbol, None, seeds, tuple(steps), why)
         missed, caught = (missed, middle) if enough else (middle, caught)
     strength = GRID[caught] if caught < len(GRID) else None
     return Floor(specimen.mutant.name, symbol, strength, seeds, tuple(steps))

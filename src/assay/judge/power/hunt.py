@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import assay
 from assay.judge.outcome import Outcome, outcome
@@ -61,14 +60,16 @@ class Baseline:
 class BaselineTask:
     subject: Subject
     budget: Budget
+    seed: int = 0
 
 
 @dataclass(frozen=True)
 class Hunt:
     """One specimen to be asked about subjects in turn until it is wrong.
 
-    `place` is the family the subjects are of, or says what else they are. The attack of seed 0
-    is known to fail on all subjects on which the mutant could be wrongly robust.
+    `place` is the family the subjects are of, or says what else they are. `failing` is the seed
+    that the unmutated verifier had: its attack is known to fail on all subjects on which the
+    mutant could be wrongly robust.
     """
 
     specimen: str
@@ -76,6 +77,7 @@ class Hunt:
     seed: int
     subjects: tuple[Subject, ...]
     budget: Budget
+    failing: int = 0
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -99,16 +101,12 @@ class Catch:
     def key(self) -> tuple[str, str, int]:
         return self.specimen, self.place, self.seed
 
-    @classmethod
-    def read(cls, line: Mapping[str, Any]) -> Catch:
-        return cls(**{name: line[name] for name in cls.__dataclass_fields__})
-
 
 def asked_unmutated(task: BaselineTask) -> Baseline:
     """(In a worker.)"""
     _one_thread()
     network, specification = _question(task.subject.onnx, task.subject.vnnlib)
-    trial = tried(network, specification, task.budget)
+    trial = tried(network, specification, task.budget, seed=task.seed)
     return Baseline(
         instance=task.subject.name,
         verdict=trial.verdict,
@@ -124,13 +122,17 @@ def hunted(hunt: Hunt) -> Catch:
     _one_thread()
     begun = time.monotonic()
     asked = specimen(hunt.specimen)
-    attack_fails = hunt.seed == 0 and asked.mutant.wrongly == "robust"
+    attack_fails = hunt.seed == hunt.failing and asked.mutant.wrongly == "robust"
     count = crashed = 0
     caught: tuple[str, Outcome] | None = None
     for subject in hunt.subjects:
         network, specification = _question(subject.onnx, subject.vnnlib)
-        if not asked.mutant.touches(network):
-            continue  # it is the unmutated verifier there
+        try:
+            if not asked.mutant.touches(network):
+                continue  # it is the unmutated verifier there
+        except Exception:  # it breaks down over this network, as it would when asked
+            count, crashed = count + 1, crashed + 1
+            continue
         trial = tried(
             network,
             specification,

@@ -9,14 +9,12 @@ the verifier settles. What is finished goes to the journal as it comes.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
 from pathlib import Path
 
-import assay
 from assay.errors import BadInput
 from assay.judge.bound_truths import bound_truths, question_hashes
 from assay.judge.power.floor import Floor, Step, find_floor, most_misses
@@ -29,11 +27,11 @@ from assay.judge.power.hunt import (
     asked_unmutated,
     hunted,
 )
+from assay.judge.power.kept import Kept, open_kept
 from assay.judge.power.mutant import Specimen
 from assay.judge.power.trial import Budget
 from assay.judge.run_folder import benchmark_sha256
 from assay.suite.folder import BenchmarkFolder
-from assay.suite.line_journal import LineJournal, line_journal
 from assay.suite.workers import Watcher, parallel
 from assay.truth.record import Truth, read_truth
 
@@ -42,17 +40,18 @@ EVERYWHERE = "all families"
 LATE = "what the verifier leaves open"
 _OPEN_ASKED = 1
 """Instances a family that the unmutated verifier leaves open and every mutant is asked about."""
-_SOURCES = ("bounds", "judge/builtin", "judge/mutants", "question")
 Watched = Callable[[str], AbstractContextManager[Watcher]]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`seeds` is for the floors; 0 leaves them out."""
+    """`seed` decides the dice of the bugs; the floors take so many `seeds` from there on, and 0
+    leaves them out."""
 
     budget: Budget
     jobs: int
     seeds: int = 0
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,8 @@ class Power:
     catches: dict[tuple[str, str], Catch]
     """By specimen and family; missing where no instance of the family can show the bug."""
     floors: tuple[Floor, ...]
+    died: frozenset[tuple[str, str]]
+    """Hunts without an end, by specimen and family (or LATE)."""
     failed: tuple[tuple[str, str], ...]
     """Questions that could not be asked, and why: of an instance, or of a mutant and a family."""
 
@@ -79,14 +80,23 @@ class Power:
 
     @property
     def survivors(self) -> list[Specimen]:
-        return [s for s in self.specimens if not self.killers(s)]
+        """Those that were hunted everywhere to the end."""
+        undecided = {specimen.name for specimen in self.undecided}
+        return [s for s in self.specimens if not self.killers(s) and s.name not in undecided]
+
+    @property
+    def undecided(self) -> list[Specimen]:
+        """Those that were caught nowhere, where a hunt died."""
+        died = {name for name, _ in self.died}
+        return [s for s in self.specimens if s.name in died and not self.killers(s)]
 
 
 def measure(
     path: Path, specimens: Sequence[Specimen], settings: Settings, journal: Path, watched: Watched
 ) -> Power:
     subjects = subjects_of(path)
-    with _opened(journal, path, settings.budget) as kept:
+    benchmark = benchmark_sha256(BenchmarkFolder.open(path))
+    with open_kept(journal, benchmark, subjects, settings.budget, settings.seed) as kept:
         return _Measurement(subjects, specimens, settings, kept, watched).power()
 
 
@@ -112,58 +122,20 @@ def _family(truth: Truth) -> str:
     return f"{truth.family}/{kind}" if isinstance(kind, str) else truth.family
 
 
-@contextmanager
-def _opened(journal: Path, path: Path, budget: Budget) -> Iterator[LineJournal]:
-    """A journal about this benchmark, budget and code; another one is left alone."""
-    head = {
-        "assay": assay.__version__,
-        "code": _code_sha256(),
-        "benchmark": benchmark_sha256(BenchmarkFolder.open(path)),
-        "budget": asdict(budget),
-    }
-    busy = f"{journal}: another command is writing it; wait for that"
-    with line_journal(journal, busy) as kept:
-        if kept.head is None:
-            kept.restart(head)
-        elif kept.head != head:
-            raise BadInput(
-                f"{journal}: holds the power of another benchmark, budget or version; remove it "
-                "or choose another with --output"
-            )
-        yield kept
-
-
-def _code_sha256() -> str:
-    """What answers depend on; a journal must not outlive a change of it."""
-    root = Path(assay.__file__).parent
-    digest = hashlib.sha256()
-    for part in _SOURCES:
-        for file in sorted((root / part).rglob("*.py")):
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
 class _Measurement:
     def __init__(
         self,
         subjects: Sequence[Subject],
         specimens: Sequence[Specimen],
         settings: Settings,
-        journal: LineJournal,
+        kept: Kept,
         watched: Watched,
     ) -> None:
         self.subjects, self.specimens, self.settings = subjects, specimens, settings
-        self.journal, self.watched = journal, watched
-        self.baselines: dict[str, Baseline] = {}
-        self.catches: dict[tuple[str, str, int], Catch] = {}
+        self.kept, self.watched = kept, watched
+        self.baselines, self.catches = kept.baselines, kept.catches
         self.failed: list[tuple[str, str]] = []
-        for line in journal.lines:
-            if line.get("kind") == "baseline":
-                found = Baseline(**{k: line[k] for k in Baseline.__dataclass_fields__})
-                self.baselines[found.instance] = found
-            elif line.get("kind") == "catch":
-                catch = Catch.read(line)
-                self.catches[catch.key] = catch
+        self.died: set[tuple[str, str, int]] = set()
 
     def power(self) -> Power:
         self._ask_unmutated()
@@ -172,19 +144,21 @@ class _Measurement:
             if subject.name in self.baselines:
                 families[subject.family].append(subject)
         matrix = self._matrix(families)
+        died = frozenset((name, place) for name, place, _ in self.died)
         names = [subject.name for subject in self.subjects]
         return Power(
             specimens=tuple(self.specimens),
             families=tuple(families),
             baselines=tuple(self.baselines[n] for n in names if n in self.baselines),
             catches=matrix,
+            died=died,
             floors=tuple(self._floors(matrix)) if self.settings.seeds else (),
             failed=tuple(self.failed),
         )
 
     def _matrix(self, families: Mapping[str, Sequence[Subject]]) -> dict[tuple[str, str], Catch]:
-        budget = self.settings.budget
-        hunts, late = [], []
+        hunts: list[Hunt] = []
+        late: list[Hunt] = []
         for specimen in self.specimens:
             rest: list[Subject] = []
             for family, members in families.items():
@@ -193,9 +167,9 @@ class _Measurement:
                 rest += costly
                 early = tuple(s for s in shown if s not in costly)
                 if early:
-                    hunts.append(Hunt(specimen.name, family, 0, early, budget))
+                    hunts.append(self._as_hunt(specimen, family, early))
             if rest:
-                late.append(Hunt(specimen.name, LATE, 0, self._quickest(rest), budget))
+                late.append(self._as_hunt(specimen, LATE, self._quickest(rest)))
         self._hunt("mutants", hunts)
         found = {(h.specimen, h.place): self.catches[h.key] for h in hunts if h.key in self.catches}
         caught = {name for (name, _), catch in found.items() if catch.by is not None}
@@ -209,7 +183,7 @@ class _Measurement:
         return found
 
     def _ask_unmutated(self) -> None:
-        tasks = [BaselineTask(s, self.settings.budget) for s in self.subjects]
+        tasks = [BaselineTask(s, self.settings.budget, self.settings.seed) for s in self.subjects]
         waiting = [t for t in tasks if t.subject.name not in self.baselines]
         with self.watched("unmutated") as watcher:
             watcher.begin(len(tasks), len(tasks) - len(waiting))
@@ -227,8 +201,7 @@ class _Measurement:
                         note = str(done.error or done.death)
                         self.failed.append((name, note))
                     else:
-                        self.baselines[name] = done.result
-                        self.journal.append({"kind": "baseline", **asdict(done.result)})
+                        self.kept.add_baseline(done.result)
                     watcher.finished(name, done.seconds, note)
 
     def _showing(self, specimen: Specimen, members: Iterable[Subject]) -> tuple[Subject, ...]:
@@ -260,9 +233,10 @@ class _Measurement:
                         raise done.error
                     if done.death is not None:
                         self.failed.append((_label(done.item), done.death))
+                        self.died.add(done.item.key)
                     if done.result is not None:
-                        self.catches[done.item.key] = done.result
-                        self.journal.append({"kind": "catch", **asdict(done.result)})
+                        whole = len(self.baselines) == len(self.subjects)
+                        self.kept.add_catch(done.result, whole=whole)
                     caught = done.result is not None and done.result.by is not None
                     note = done.death or ("caught" if caught else "")
                     watcher.finished(_label(done.item), done.seconds, note)
@@ -270,8 +244,8 @@ class _Measurement:
                         break
 
     def _floors(self, matrix: dict[tuple[str, str], Catch]) -> Iterator[Floor]:
-        """Of the mutants that have a symbol, on all families together."""
-        for specimen in self.specimens:
+        """Of the mutants that have a symbol, whatever their strength, on all families together."""
+        for specimen in {s.mutant.name: s for s in self.specimens}.values():
             symbol = specimen.mutant.symbol
             if symbol is None:
                 continue
@@ -292,8 +266,7 @@ class _Measurement:
     def _caught_in(
         self, specimen: Specimen, seeds: Sequence[int], subjects: tuple[Subject, ...]
     ) -> Step:
-        budget = self.settings.budget
-        hunts = [Hunt(specimen.name, EVERYWHERE, seed, subjects, budget) for seed in seeds]
+        hunts = [self._as_hunt(specimen, EVERYWHERE, subjects, seed) for seed in seeds]
 
         def done() -> list[Catch]:
             return [self.catches[h.key] for h in hunts if h.key in self.catches]
@@ -303,7 +276,15 @@ class _Measurement:
 
         self._hunt(specimen.name, hunts, too_many_missed)
         found = done()
-        return Step(specimen.strength or 0.0, sum(c.by is not None for c in found), len(found))
+        died = sum(hunt.key in self.died for hunt in hunts)
+        caught = sum(c.by is not None for c in found)
+        return Step(specimen.strength or 0.0, caught, len(found), died)
+
+    def _as_hunt(
+        self, specimen: Specimen, place: str, subjects: tuple[Subject, ...], more: int = 0
+    ) -> Hunt:
+        first = self.settings.seed
+        return Hunt(specimen.name, place, first + more, subjects, self.settings.budget, first)
 
 
 def _label(hunt: Hunt) -> str:

@@ -3,12 +3,15 @@
 A lost or reordered domain changes a search only from there on, and often not at all: a domain that
 would have been closed may as well be lost. So the bounds of a batch of domains are remembered by
 all the numbers that they depend on, and a mutant that swaps none of the parts which compute them
-gets the very same ones again.
+gets the very same ones again. What was computed past the end of a search was cut short and is not
+remembered.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
@@ -33,11 +36,12 @@ class Memory:
     def __init__(self) -> None:
         self._kept: dict[bytes, Any] = {}
 
-    def recalled(self, key: bytes, compute: Callable[[], Any]) -> Any:
+    def recalled(self, key: bytes, compute: Callable[[], Any], end: float = math.inf) -> Any:
+        """`end` is when `compute` stops before it is done."""
         if key in self._kept:
             return self._kept[key]
         found = compute()
-        if len(self._kept) < _MOST_ENTRIES:
+        if len(self._kept) < _MOST_ENTRIES and time.monotonic() < end:
             self._kept[key] = found
         return found
 
@@ -60,7 +64,7 @@ def _swaps(memory: Memory, *, chooses: bool) -> Iterator[Swap]:
                 return original(search, domains, steps)
             before = search.boxes
             key = _fingerprint("bounds", steps, _tensors(domains))
-            found = memory.recalled(key, lambda: original(search, domains, steps))
+            found = memory.recalled(key, lambda: original(search, domains, steps), search.end)
             search.boxes = before + len(domains)
             return found
 
@@ -71,7 +75,7 @@ def _swaps(memory: Memory, *, chooses: bool) -> Iterator[Swap]:
             if len(domains) > _MOST_DOMAINS:
                 return original(search, domains)
             key = _fingerprint("choice", 0, _tensors(domains))
-            return memory.recalled(key, lambda: original(search, domains))
+            return memory.recalled(key, lambda: original(search, domains), search.end)
 
         return chosen
 

@@ -1,9 +1,9 @@
 """One specimen, or the verifier as it is, asked one question inside this process.
 
-The verdicts are those that the tool gives as a process of its own; what is saved are starting it,
-reading the files again, and the attack with which every search begins: it is the same for all
-mutants that do not touch it, so that its result is carried over from the unmutated verifier. And
-searches that begin alike share what they compute.
+Within the budget of boxes the verdicts are those that the tool gives as a process of its own, which
+has more of them. What is saved are starting it, reading the files again, and the attack with which
+every search begins: it is the same for all mutants that do not touch it, so that its result is
+carried over from the unmutated verifier. And searches that begin alike share what they compute.
 """
 
 from __future__ import annotations
