@@ -17,12 +17,16 @@ def folder(bench: Path, tmp_path: Path) -> Path:
 
 def test_prints_the_matrix_and_the_verdict(folder: Path) -> None:
     names = ("--mutants", "full-queue", "--mutants", "nearly-violated-is-violated@1")
-    done = assay("power", folder, *names, "--jobs", 1)
+    done = assay("power", folder, *names, "--mutants", "full-queue", "--jobs", 1)
     assert done.returncode == 0, done.stderr
     assert "1 of 2 mutants are caught." in done.stdout
     assert "Survivors: full-queue." in done.stdout
     assert "a  meap" in done.stdout
     assert "falsely accused 0 times" in done.stdout
+    assert (
+        "Floors not measured: beta needs dropped-domains and alpha needs shrunk-bounds"
+        in done.stdout
+    )
     assert "power, unmutated: 2/2" in done.stderr
     again = assay("power", folder, *names, "--json")
     document = json.loads(again.stdout)
@@ -31,6 +35,17 @@ def test_prints_the_matrix_and_the_verdict(folder: Path) -> None:
     caught = document["mutants"][1]["families"]["meap"]
     assert caught["outcome"] == "bogus"
     assert caught["by"].endswith("-robust")
+
+
+def test_floors_are_printed_unless_declined(folder: Path) -> None:
+    # The second is the first at its usual strength.
+    names = ("--mutants", "shrunk-bounds", "--mutants", "shrunk-bounds@0.02", "--seeds", 1)
+    done = assay("power", folder, *names, "--jobs", 1)
+    assert done.returncode == 0, done.stderr
+    assert "of 1 mutants are caught" in done.stdout
+    assert done.stdout.count("Floor in alpha (shrunk-bounds):") == 1
+    assert "Floors not measured: beta needs dropped-domains among the --mutants." in done.stdout
+    assert "Floor" not in assay("power", folder, *names, "--no-floors").stdout
 
 
 @pytest.mark.parametrize(

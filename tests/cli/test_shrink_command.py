@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +15,8 @@ from pathlib import Path
 
 import pytest
 from command_line import assay
+
+from assay.shrink.wrong_answer import BroughtTools, called_with
 
 LIAR = """import sys, time
 onnx, result = open(sys.argv[1], "rb").read(), sys.argv[2]
@@ -42,6 +46,30 @@ def lied(bench: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, s
 VIOLATED, ROBUST = "meap-00-000-violated", "meap-00-000-robust"
 
 
+def begun(*words: str, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "assay.cli.main", *words],
+        cwd=cwd,
+        env=dict(os.environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def reproduce_options(folder: Path) -> list[str]:
+    """What `assay run .` is given in REPRODUCE.md, without -o."""
+    lines = (folder / "REPRODUCE.md").read_text().splitlines()
+    (line,) = [line for line in lines if line.startswith("$ assay run . ")]
+    words = shlex.split(line)[4:]
+    assert words[-2] == "-o"
+    return words[:-2]
+
+
 def test_the_reproducer_is_a_benchmark_that_shows_the_error(
     lied: tuple[Path, str], tmp_path: Path
 ) -> None:
@@ -68,11 +96,16 @@ def test_the_reproducer_is_a_benchmark_that_shows_the_error(
     assert scored.returncode == 1
     assert f"unsound: liar on {VIOLATED}" in scored.stdout
 
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    words = reproduce_options(folder)
+    assert words[:2] == ["--verifier-command", command]
+    assert words[2:] == ["--timeout", "20", "--memory", "4"]
+
+    (folder / "notes.txt").write_text("mine")
+    before = contents(folder)
     refused = assay("shrink", run, VIOLATED, *options)
     assert refused.returncode == 2
-    assert "exists already and is not overwritten; choose a new folder" in refused.stderr
-    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert "holds what `assay shrink` did not put there (notes.txt)" in refused.stderr
+    assert before == contents(folder)
 
     known = assay("shrink", run, VIOLATED, *options, "-o", tmp_path / "known", "--json")
     assert json.loads(known.stdout)["calls"] == 3, "only what is asked afresh"
@@ -80,28 +113,131 @@ def test_the_reproducer_is_a_benchmark_that_shows_the_error(
     assert (tmp_path / "known" / name).read_bytes() == (folder / name).read_bytes()
 
 
-def test_a_budget_of_calls_is_kept(bench: Path, tmp_path: Path) -> None:
+def test_the_same_command_goes_on_where_its_calls_ended(bench: Path, tmp_path: Path) -> None:
     command = liar(tmp_path)
-    assert assay("run", bench, "--verifier-command", command, "-o", "run", cwd=tmp_path)
-    options = ("--verifier-command", command, "--calls", 3, "-o", "out")
-    done = assay("shrink", "run", VIOLATED, *options, cwd=tmp_path)
+    assay("run", bench, "--verifier-command", command, "-o", "run", cwd=tmp_path)
+    words = ("shrink", "run", VIOLATED, "--verifier-command", command)
+    more = ("--calls", 2, "-o", "out", "--json")
+    done = json.loads(assay(*words, *more, cwd=tmp_path).stdout)
+    assert (done["ended"], done["calls"], done["confirmed"]) == ("calls", 1 + 2 + 2, 2)
+    again = json.loads(assay(*words, *more, cwd=tmp_path).stdout)
+    assert again["calls"] == 5
+    assert again["after"]["bytes"] < done["after"]["bytes"]
+    assert assay("check", "out", cwd=tmp_path).returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["liar.py", "out", "run"]
+
+    smallest = contents(tmp_path / "out")
+    (tmp_path / "run" / "shrunk" / f"{VIOLATED}-liar.answers.jsonl").unlink()
+    done = assay(*words, "--calls", 1, "-o", "out", cwd=tmp_path)
+    assert "the --calls are spent; the same command goes on from here" in done.stdout
+    assert "already holds one as small or smaller; it stays as it is" in done.stdout
+    assert contents(tmp_path / "out") == smallest
+
+
+def test_what_cannot_be_shrunk_keeps_its_certificate(tmp_path: Path) -> None:
+    suite = tmp_path / "er.yaml"
+    knobs = "{inputs: 4, hidden: [6], classes: 2, fractions: [0.9]}"
+    suite.write_text(f"name: er\nfamilies:\n  - {{family: exact_radius, fixed: {knobs}}}\n")
+    assert assay("build", suite, "-o", "bench", cwd=tmp_path).returncode == 0
+    (truth,) = (tmp_path / "bench" / "truth").glob("*-robust.json")
+    assert truth.with_suffix(".bin").exists(), "a certificate with arrays"
+    script = tmp_path / "once.py"
+    # Wrong about the very bytes of the original only.
+    script.write_text(
+        "import sys, hashlib\n"
+        "text = open(sys.argv[1], 'rb').read() + open(sys.argv[2], 'rb').read()\n"
+        "same = hashlib.sha256(text).hexdigest() == sys.argv[4]\n"
+        "open(sys.argv[3], 'w').write('sat\\n' if same else 'unknown\\n')\n"
+    )
+    bench, name = tmp_path / "bench", truth.stem
+    both = [(bench / part / f"{name}.{part}").read_bytes() for part in ("onnx", "vnnlib")]
+    words = shlex.join([sys.executable, "-I", "-S", str(script)])
+    digest = hashlib.sha256(b"".join(both)).hexdigest()
+    command = f"once={words} {{onnx}} {{vnnlib}} {{result}} {digest}"
+    assay("run", "bench", "--verifier-command", command, "-o", "run", cwd=tmp_path)
+    options = ("--verifier-command", command, "--calls", 1, "-o", "out")
+    done = assay("shrink", "run", name, *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "the budget is spent" in done.stdout
-    assert "confirmed 2 times" in done.stdout
+    assert "Nothing could be shrunk" in done.stdout
+    assert "Nothing could be shrunk" in (tmp_path / "out" / "REPRODUCE.md").read_text()
+    checked = assay("check", "out", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stdout
+    assert json.loads((tmp_path / "out" / "truth" / truth.name).read_text())["twin"] is None
+
+
+def test_reproduce_names_the_options_of_a_liar(bench: Path, tmp_path: Path) -> None:
+    brought = BroughtTools(variables={"DEPTH": "3 4"})
+    words = called_with("liar-unsat", brought)
+    assert words[0] == "--verifier-command"
+    assert words[-2:] == ("--env", "DEPTH=3 4")
+    done = assay("run", bench, *words, "-o", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert f"unsound: liar-unsat on {VIOLATED}" in assay("score", tmp_path / "run").stdout
+    assert called_with("linear", BroughtTools()) == ("-v", "linear")
+
+
+def test_reproduce_names_a_folder_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mytool"
+    folder.mkdir()
+    for name in ("install_tool.sh", "prepare_instance.sh", "run_instance.sh"):
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    found = called_with("mytool", BroughtTools(folders=[Path("mytool")]))
+    assert found == ("--verifier-dir", str(folder))
+
+
+def test_a_folder_that_cannot_be_written_is_known_before_the_search(
+    lied: tuple[Path, str], tmp_path: Path
+) -> None:
+    run, command = lied
+    (tmp_path / "file").write_text("mine")
+    started = time.monotonic()
+    words = ("shrink", run, VIOLATED, "--verifier-command", command)
+    done = assay(*words, "-o", tmp_path / "file" / "out")
+    assert done.returncode == 2
+    assert "Not a directory" in done.stderr
+    assert time.monotonic() - started < 60
+    done = assay(*words, "-o", tmp_path)
+    assert "exists already and is not overwritten; choose a new folder" in done.stderr
+
+
+def test_answers_of_somebody_else_are_left_alone(lied: tuple[Path, str], tmp_path: Path) -> None:
+    run, command = lied
+    copy = Path(shutil.copytree(run, tmp_path / "run"))
+    answers = copy / "shrunk" / f"{VIOLATED}-liar.answers.jsonl"
+    for text in ("notes", "notes\nmore\n"):
+        answers.parent.mkdir(exist_ok=True)
+        answers.write_text(text)
+        words = ("shrink", copy, VIOLATED, "--verifier-command", command)
+        done = assay(*words, "-o", tmp_path / "out")
+        assert done.returncode == 2
+        assert "was not written by" in done.stderr
+        assert answers.read_text() == text
+
+
+def test_ctrl_c_before_the_search_says_so(bench: Path, tmp_path: Path) -> None:
+    command = liar(tmp_path, pause=2.0)
+    assay("run", bench, "--verifier-command", command, "-o", "run", cwd=tmp_path)
+    process = begun("shrink", "run", VIOLATED, "--verifier-command", command, cwd=tmp_path)
+    answers = tmp_path / "run" / "shrunk" / f"{VIOLATED}-liar.answers.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not answers.exists():
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "stopped before anything was shrunk" in err
+    assert out == ""
 
 
 def test_ctrl_c_keeps_the_best_so_far(bench: Path, tmp_path: Path) -> None:
     command = liar(tmp_path, pause=0.5)
     assay("run", bench, "--verifier-command", command, "-o", "run", cwd=tmp_path)
     words = ["shrink", "run", VIOLATED, "--verifier-command", command, "-o", "out"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "assay.cli.main", *words],
-        cwd=tmp_path,
-        env=dict(os.environ),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = begun(*words, cwd=tmp_path)
     answers = tmp_path / "run" / "shrunk" / f"{VIOLATED}-liar.answers.jsonl"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:

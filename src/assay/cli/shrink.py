@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from assay.cli.process_signals import STOPPED_EXIT
 from assay.cli.task_limits import a_limit
 
 
@@ -19,13 +21,18 @@ def shrink(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="New folder; default: RUN/shrunk/INSTANCE-VERIFIER."),
+        typer.Option("--output", "-o", help="Folder; default: RUN/shrunk/INSTANCE-VERIFIER."),
     ] = None,
     budget: Annotated[
         float, typer.Option(callback=a_limit, help="Seconds after which no more is tried.")
     ] = 600.0,
     calls: Annotated[
-        int | None, typer.Option(min=1, help="Most calls of the verifier; default: no limit.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Most calls of the verifier in the search; it is asked once before and at least "
+            "twice after. Default: no limit.",
+        ),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Candidates at once on this machine.")] = 1,
     benchmark: Annotated[
@@ -49,7 +56,8 @@ def shrink(
     Every step keeps two things: the truth is proved on the new files, by exact arithmetic, and the
     same verifier with the same limits is wrong about them in the same way. The result is a
     benchmark folder of one instance with a REPRODUCE.md; see docs/shrink.md. Ctrl-C keeps the best
-    so far. Answers are kept in RUN/shrunk, so that none is asked for twice.
+    so far. Answers are kept in RUN/shrunk, so that none is asked for twice: the same command, also
+    with a larger --budget, goes on from there.
 
     Examples:
 
@@ -76,8 +84,12 @@ def shrink(
         jobs=jobs,
         budget=Budget(budget, calls),
     )
-    with shown_shrinking() as watcher:
-        found = shrink_answer(request, watcher)
+    try:
+        with shown_shrinking() as watcher:
+            found = shrink_answer(request, watcher)
+    except KeyboardInterrupt:
+        print("assay: stopped before anything was shrunk", file=sys.stderr)
+        raise typer.Exit(STOPPED_EXIT) from None
     print_shrunk(found, as_json)
     if found.ended == "stopped":
-        raise typer.Exit(130)
+        raise typer.Exit(STOPPED_EXIT)

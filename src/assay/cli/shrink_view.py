@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _LINES_S = 5.0
 _ENDINGS = {
     "fixpoint": "nothing more can go",
-    "budget": "the budget is spent; a larger --budget may shrink it further",
+    "budget": "the seconds of --budget are spent; the same command with more goes on from here",
+    "calls": "the --calls are spent; the same command goes on from here",
     "stopped": "stopped; this is the best so far",
 }
 
@@ -100,4 +101,9 @@ def print_shrunk(found: Shrunk, as_json: bool) -> None:
     print_line(
         f"{steps} steps, {found.calls} calls, {found.seconds:.0f} s: {_ENDINGS[found.ended]}."
     )
-    print_line(f"{found.folder}: confirmed {found.confirmed} times; see its REPRODUCE.md.")
+    if not found.steps:
+        print_line("Nothing could be shrunk: the question is as it was.")
+    if found.written:
+        print_line(f"{found.folder}: confirmed {found.confirmed} times; see its REPRODUCE.md.")
+    else:
+        print_line(f"{found.folder}: already holds one as small or smaller; it stays as it is.")

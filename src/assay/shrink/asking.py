@@ -19,18 +19,22 @@ from assay.judge.run_progress import RunWatcher
 from assay.judge.task import Limits, Question
 from assay.judge.verifier import Verifier
 from assay.suite.journal import writing
-from assay.suite.line_journal import LineJournal, line_journal
+from assay.suite.line_journal import LineJournal, foreign, line_journal
 from assay.truth.instance import Instance
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A verifier with what the run granted it; `wall_s` is when a candidate is given up."""
+    """A verifier with what the run granted it; `wall_s` is when a candidate is given up.
+
+    `options` are what makes `assay run` call it.
+    """
 
     verifier: Verifier
     version: str
     timeout_s: float
     limits: Limits
+    options: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,8 @@ def open_asker(tool: Tool, truth: str, jobs: int, answers: Path) -> Iterator[Ask
         answers.parent.mkdir(parents=True, exist_ok=True)
     busy = f"{answers}: another command shrinks this answer; wait for it"
     with line_journal(answers, busy) as journal, _temporary() as folder:
+        if journal.head is not None and "verifier" not in journal.head:
+            raise foreign(answers, "assay shrink")
         if journal.head != head:
             journal.restart(head)
         yield Asker(tool, jobs, folder, journal)

@@ -1,28 +1,25 @@
-"""The folder that is handed on: a benchmark of one instance, and REPRODUCE.md."""
+"""What came out of the search, and REPRODUCE.md about it."""
 
 from __future__ import annotations
 
-import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
 from assay.question import vnnlib
 from assay.question.convolution import ConvLayer
+from assay.question.network import Network
 from assay.shrink.asking import Tool
-from assay.shrink.proving import FAMILY, Proved
+from assay.shrink.proving import Proved
 from assay.shrink.size import Size
 from assay.shrink.steps import Elementwise, Matrix, Pool, Step
 from assay.shrink.wrong_answer import WrongAnswer
-from assay.suite.exchange.new_folder import new_folder
-from assay.suite.journal import Plan, open_journal
-from assay.suite.listing import document, row, versions
+from assay.suite.listing import versions
 from assay.truth.record import Truth
 
-REPRODUCE = "REPRODUCE.md"
 _MOST_SHOWN = 100
 """Weights of a network that is written out."""
 
@@ -45,27 +42,8 @@ class Reproducer:
     steps: Mapping[str, int]
 
 
-def write_reproducer(target: Path, made: Reproducer, run: Path) -> None:
-    """Write a new folder, whole or not at all."""
-    wrong, instance = made.confirmation.wrong, made.best.instance
-    asked = {
-        "shrink": wrong.entry.name,
-        "run": str(run.absolute()),
-        "verifier": wrong.result.verifier,
-        "onnx_sha256": wrong.truth.onnx_sha256,
-        "vnnlib_sha256": wrong.truth.vnnlib_sha256,
-    }
-    plan = Plan(json.dumps(asked), 0, versions())
-    with new_folder(target) as folder:
-        with open_journal(folder, plan) as journal:
-            journal.begin()
-            record = journal.store(instance.name, FAMILY, 0, 0.0, [instance], ())
-            rows = [row(one, wrong.timeout_s) for one in record.instances]
-            journal.finish(rows, document(FAMILY, plan, [record], {}), complete=True)
-        (folder / REPRODUCE).write_text(_text(made), encoding="utf-8")
-
-
-def _text(made: Reproducer) -> str:
+def text(made: Reproducer) -> str:
+    """What REPRODUCE.md says."""
     return "\n".join(_lines(made)) + "\n"
 
 
@@ -76,12 +54,13 @@ def _lines(made: Reproducer) -> Iterator[str]:
     yield ""
     yield _sentence(name, tool.version, made.best.instance.truth, wrong)
     yield ""
-    yield f"Shrunk from `{wrong.entry.name}`. {_confirmed(made.confirmation.times)}"
+    shrunk = "Shrunk from" if made.steps else "Nothing could be shrunk: this is still"
+    yield f"{shrunk} `{wrong.entry.name}`. {_confirmed(made.confirmation.times)}"
     yield ""
     yield "```console"
     yield "$ assay check ."
-    yield f"$ assay run . {_option(made)} --timeout {wrong.timeout_s:g} -o run"
-    yield "$ assay score run"
+    yield f"$ assay run . {_options(made)} -o ../{wrong.entry.name}-run"
+    yield f"$ assay score ../{wrong.entry.name}-run"
     yield "```"
     yield ""
     yield "| | before | after |"
@@ -107,10 +86,12 @@ def _confirmed(times: int) -> str:
     return "The answer was not confirmed after the search."
 
 
-def _option(made: Reproducer) -> str:
-    wrong = made.confirmation.wrong
-    command = wrong.result.version.startswith("command ")
-    return "--verifier-command ..." if command else f"-v {wrong.result.verifier}"
+def _options(made: Reproducer) -> str:
+    wrong, tool = made.confirmation.wrong, made.confirmation.tool
+    limits = ["--timeout", f"{wrong.timeout_s:g}", "--memory", f"{wrong.limits.memory_mb / 1024:g}"]
+    if wrong.limits.cpu_s is not None:
+        limits += ["--cpu-time", f"{wrong.limits.cpu_s:g}"]
+    return shlex.join([*tool.options, *limits])
 
 
 def _sentence(name: str, version: str, truth: Truth, wrong: WrongAnswer) -> str:
@@ -136,7 +117,7 @@ def _question(best: Proved) -> Iterator[str]:
     """Box, property and weights in words, where they fit on a page."""
     draft, truth = best.draft, best.instance.truth
     weights = sum(array.size for array in draft.network.initializers.values())
-    if draft.steps is None or weights + draft.network.inputs > _MOST_SHOWN:
+    if weights + draft.network.inputs > _MOST_SHOWN:
         return
     yield "## The question"
     yield ""
@@ -145,12 +126,24 @@ def _question(best: Proved) -> Iterator[str]:
     for i, (low, high) in enumerate(zip(box.lower, box.upper, strict=True)):
         at = f", witness {truth.witness[i]}" if truth.witness else ""
         yield f"X_{i} in [{vnnlib.decimal(low)}, {vnnlib.decimal(high)}]{at}"
-    for step in draft.steps.items:
-        yield from _described(step)
+    if draft.steps is None:
+        yield from _graph(draft.network)
+    else:
+        for step in draft.steps.items:
+            yield from _described(step)
     lines = vnnlib.assertion_lines(box, draft.case.violation, "X_{}".format, "Y_{}".format)
     yield from [line for line in lines if "Y_" in line]
     yield "```"
     yield ""
+
+
+def _graph(network: Network) -> Iterator[str]:
+    """A network that branches, node by node."""
+    for name, array in network.initializers.items():
+        yield f"{name} = {array.tolist()}"
+    for node in network.nodes:
+        options = [f"{key}={value}" for key, value in node.attributes.items()]
+        yield f"{', '.join(node.outputs)} = {node.op_type}({', '.join((*node.inputs, *options))})"
 
 
 def _described(step: Step) -> Iterator[str]:

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from assay.errors import AssayError
 from assay.judge.outcome import Outcome
@@ -34,12 +35,16 @@ class ShrinkWatcher:
 
 
 class BudgetSpent(Exception):
-    """No more calls, or no more time."""
+    """No more calls, or no more time: `limit` says which, as the options name them."""
+
+    def __init__(self, limit: Literal["budget", "calls"]) -> None:
+        super().__init__(limit)
+        self.limit = limit
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Seconds and calls of the tool; None is no limit."""
+    """Seconds and calls of the tool in the search; None is no limit."""
 
     seconds: float | None = None
     calls: int | None = None
@@ -47,7 +52,7 @@ class Budget:
 
 @dataclass
 class Search:
-    """`taken` counts the steps by pass; `trail` holds all accepted drafts, the best last."""
+    """`trail` holds all accepted drafts, the best last, and `names` the passes between them."""
 
     prover: Prover
     wrong: Outcome
@@ -55,12 +60,26 @@ class Search:
     budget: Budget
     watcher: ShrinkWatcher
     trail: list[Proved]
-    taken: Counter[str] = field(default_factory=Counter)
+    names: list[str] = field(default_factory=list)
     begun: float = field(default_factory=time.monotonic)
+    calls_before: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.calls_before = self.asker.calls
 
     @property
     def best(self) -> Proved:
         return self.trail[-1]
+
+    @property
+    def taken(self) -> dict[str, int]:
+        """The steps by pass."""
+        return dict(Counter(self.names))
+
+    def undo(self) -> None:
+        """Forget the last step."""
+        self.trail.pop()
+        self.names.pop()
 
     def run(self, passes: Sequence[Reduction]) -> None:
         """To the fixpoint; raises BudgetSpent where that is further than the budget."""
@@ -84,7 +103,8 @@ class Search:
         """Try the next ranges below `position`; return where to go on."""
         ranges: list[int] = []
         candidates: list[Proved] = []
-        while position > 0 and len(candidates) < self.asker.jobs:
+        at_once = min(self.asker.jobs, self._calls_left() or 1)
+        while position > 0 and len(candidates) < at_once:
             start = max(0, position - chunk)
             found = self._candidate(reduction, start, position)
             if found is not None:
@@ -98,7 +118,7 @@ class Search:
         for start, candidate, answered in zip(ranges, candidates, answers, strict=True):
             if answered.outcome == self.wrong:
                 self.trail.append(self._aimed(candidate, answered))
-                self.taken[reduction.name] += 1
+                self.names.append(reduction.name)
                 return min(start, self._places(reduction))
         return position
 
@@ -125,10 +145,16 @@ class Search:
             return 0
 
     def _refuse_overspending(self) -> None:
-        budget = self.budget
-        late = budget.seconds is not None and time.monotonic() - self.begun > budget.seconds
-        if late or (budget.calls is not None and self.asker.calls >= budget.calls):
-            raise BudgetSpent
+        seconds = self.budget.seconds
+        if seconds is not None and time.monotonic() - self.begun > seconds:
+            raise BudgetSpent("budget")
+        if not self._calls_left():
+            raise BudgetSpent("calls")
+
+    def _calls_left(self) -> int:
+        if self.budget.calls is None:
+            return self.asker.jobs
+        return max(0, self.budget.calls - (self.asker.calls - self.calls_before))
 
     def _show(self, reduction: Reduction) -> None:
         self.watcher.now(size(self.best.draft), self.asker.calls, reduction.name)

@@ -14,11 +14,17 @@ from assay.shrink.asking import Answered, Asker, Tool, open_asker
 from assay.shrink.draft import Draft
 from assay.shrink.passes import PASSES
 from assay.shrink.proving import Proved, Prover
-from assay.shrink.reproducer import Confirmation, Reproducer, write_reproducer
+from assay.shrink.reproducer import Confirmation, Reproducer
 from assay.shrink.search import Budget, BudgetSpent, Search, ShrinkWatcher, aimed
 from assay.shrink.size import Size, size
-from assay.shrink.wrong_answer import BroughtTools, WrongAnswer, find_tool, find_wrong_answer
-from assay.suite.exchange.new_folder import refuse_taken
+from assay.shrink.target import open_target
+from assay.shrink.wrong_answer import (
+    BroughtTools,
+    WrongAnswer,
+    called_with,
+    find_tool,
+    find_wrong_answer,
+)
 from assay.truth.instance import Instance
 
 SHRUNK = "shrunk"
@@ -44,7 +50,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """What came out, and why it ended: `fixpoint`, `budget` or `stopped`."""
+    """What came out, and why it ended: `fixpoint`, `budget`, `calls` or `stopped`.
+
+    `written` is False where the folder already holds a question that is as small or smaller.
+    """
 
     folder: Path
     instance: str
@@ -58,6 +67,7 @@ class Shrunk:
     calls: int
     seconds: float
     confirmed: int
+    written: bool
 
 
 def shrink(request: Request, watcher: ShrinkWatcher | None = None) -> Shrunk:
@@ -68,9 +78,15 @@ def shrink(request: Request, watcher: ShrinkWatcher | None = None) -> Shrunk:
     verifier = find_tool(name, version, request.brought)
     label = _NOT_IN_NAMES.sub("-", f"{request.instance}-{name}")
     output = request.output or request.run / SHRUNK / label
-    refuse_taken(output)
+    target = open_target(output, request.run, wrong)
     patient = min(wrong.limits.wall_s, max(_LEAST_S, _PATIENCE * wrong.result.wall_s))
-    tool = Tool(verifier, version, wrong.timeout_s, replace(wrong.limits, wall_s=patient))
+    tool = Tool(
+        verifier,
+        version,
+        wrong.timeout_s,
+        replace(wrong.limits, wall_s=patient),
+        called_with(name, request.brought),
+    )
     answers = request.run / SHRUNK / f"{label}.answers.jsonl"
     with open_asker(tool, wrong.truth.answer, request.jobs, answers) as asker:
         original = _original(wrong)
@@ -82,35 +98,36 @@ def shrink(request: Request, watcher: ShrinkWatcher | None = None) -> Shrunk:
                 "be shrunk"
             )
         search = _search(wrong, original, again, asker, request.budget, watcher)
-        ended, confirmed = _searched(search, wrong)
-        best, first = search.prover.shorter_witness(search.best), search.trail[0]
+        best, ended, confirmed = _searched(search, wrong)
+        before, after = size(search.trail[0].draft), size(best.draft)
         confirmation = Confirmation(wrong, tool, confirmed)
-        result = Shrunk(
+        steps = search.taken
+        written = target.write(Reproducer(best, confirmation, before, after, steps))
+        return Shrunk(
             folder=output,
             instance=request.instance,
             verifier=name,
             version=version,
             outcome=wrong.outcome,
             ended=ended,
-            before=size(first.draft),
-            after=size(best.draft),
-            steps=dict(search.taken),
+            before=before,
+            after=after,
+            steps=steps,
             calls=asker.calls,
             seconds=round(time.monotonic() - begun, 1),
             confirmed=confirmed,
+            written=written,
         )
-        write_reproducer(
-            output,
-            Reproducer(best, confirmation, result.before, result.after, result.steps),
-            request.run,
-        )
-    return result
 
 
 def _original(wrong: WrongAnswer) -> Instance:
     entry = wrong.entry
+    assert entry.truth is not None
+    beside = entry.truth.with_suffix(".bin")
+    arrays = beside.read_bytes() if beside.exists() else None
     onnx, vnnlib = entry.onnx.read_bytes(), entry.vnnlib.read_bytes()
-    return Instance(entry.name, onnx, vnnlib, wrong.truth)
+    # Its twin does not come along.
+    return Instance(entry.name, onnx, vnnlib, replace(wrong.truth, twin=None), arrays)
 
 
 def _search(
@@ -146,20 +163,24 @@ def _search(
     return Search(prover, wrong.outcome, asker, budget, watcher or ShrinkWatcher(), [first])
 
 
-def _searched(search: Search, wrong: WrongAnswer) -> tuple[str, int]:
-    """Run the search, then ask about the best draft again; one that does not hold is undone."""
+def _searched(search: Search, wrong: WrongAnswer) -> tuple[Proved, str, int]:
+    """Run the search, then ask about the best draft again; one that does not hold is undone.
+
+    The best, why it ended, and how often it was confirmed.
+    """
     try:
         try:
             search.run(PASSES)
             ended = "fixpoint"
-        except BudgetSpent:
-            ended = "budget"
+        except BudgetSpent as spent:
+            ended = spent.limit
         while True:
             twice = [search.best.instance] * _CONFIRMATIONS
             answers = search.asker.asked(twice, afresh=True, limits=wrong.limits)
             held = all(answered.outcome == wrong.outcome for answered in answers)
             if held or len(search.trail) == 1:
-                return ended, _CONFIRMATIONS if held else 0
-            search.trail.pop()
+                best = search.prover.shorter_witness(search.best)
+                return best, ended, _CONFIRMATIONS if held else 0
+            search.undo()
     except KeyboardInterrupt:
-        return "stopped", 0
+        return search.best, "stopped", 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import shlex
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,6 +106,24 @@ def find_tool(name: str, version: str, brought: BroughtTools) -> Verifier:
             "the same --env, or run it again"
         )
     return tool
+
+
+def called_with(name: str, brought: BroughtTools) -> tuple[str, ...]:
+    """The options with which `assay run` calls the verifier of that name, in any folder."""
+    variables = tuple(
+        word for item in (brought.variables or {}).items() for word in ("--env", "=".join(item))
+    )
+    for folder in brought.folders:
+        if name in (tool.name for tool in chosen_verifiers([], [folder], [])):
+            return "--verifier-dir", str(folder.absolute()), *variables
+    for command in brought.commands:
+        if name in (tool.name for tool in chosen_verifiers([], [], [command])):
+            return "--verifier-command", command, *variables
+    if name in (tool.name for tool in demo_liars()):
+        words = (sys.executable, "-m", "assay.judge.builtin", name)
+        files = "{onnx} {vnnlib} {timeout} {result}"
+        return "--verifier-command", f"{name}={shlex.join(words)} {files}", *variables
+    return "-v", name, *variables
 
 
 def _judged(run: Path, opened: OpenRuns, instance: str, verifier: str | None) -> Judged:
