@@ -10,7 +10,7 @@ SHELL := bash
 
 help:
 	@echo "make venv      the virtual environment (.venv) that the other targets use"
-	@echo "make audit     judge Marabou and the built-in verifiers on the quick suite: audit/report.html"
+	@echo "make audit     judge Marabou and the built-in verifiers on quick and soundness: audit/report.html"
 	@echo "make test      linters, types and all tests"
 	@echo "make lint      linters and types only"
 	@echo "make evidence  the measurements behind the claims in the docs"

@@ -98,7 +98,7 @@ def test_the_reproducer_is_a_benchmark_that_shows_the_error(
 
     words = reproduce_options(folder)
     assert words[:2] == ["--verifier-command", command]
-    assert words[2:] == ["--timeout", "20", "--memory", "4"]
+    assert words[2:] == ["--timeout", "30", "--memory", "4"]
 
     (folder / "notes.txt").write_text("mine")
     before = contents(folder)
@@ -194,12 +194,11 @@ def test_a_folder_that_cannot_be_written_is_known_before_the_search(
 ) -> None:
     run, command = lied
     (tmp_path / "file").write_text("mine")
-    started = time.monotonic()
     words = ("shrink", run, VIOLATED, "--verifier-command", command)
     done = assay(*words, "-o", tmp_path / "file" / "out")
     assert done.returncode == 2
-    assert "Not a directory" in done.stderr
-    assert time.monotonic() - started < 60
+    assert f"cannot write {tmp_path / 'file'}" in done.stderr
+    assert "shrink:" not in done.stderr, "no word of a search"
     done = assay(*words, "-o", tmp_path)
     assert "exists already and is not overwritten; choose a new folder" in done.stderr
 

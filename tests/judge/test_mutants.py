@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import get_args
 
+import numpy as np
 import pytest
 from mutant_questions import QUESTIONS
 
@@ -13,6 +15,8 @@ from assay.errors import BadInput
 from assay.judge.power.catalogue import mutants, specimen
 from assay.judge.power.mutant import BugClass, Mutant, Setting, Specimen, Swap, applied, swapped
 from assay.judge.power.trial import Budget, tried
+from assay.question.graph import GraphBuilder
+from assay.question.network import load
 from assay.registry import declared
 
 _ENOUGH = Budget(seconds=120.0, boxes=600)
@@ -57,6 +61,28 @@ def test_a_mutant_is_wrong_where_its_bug_shows(name: str) -> None:
     assert not before.attacked
     assert before.verdict == ("unknown" if name == _STOPPED else question.truth)
     assert broken.verdict == asked.mutant.wrongly != question.truth
+
+
+@pytest.mark.parametrize(
+    ("flat", "computed"), [((1, 12), True), ((2, 6), False)], ids=["computed", "half flattened"]
+)
+def test_flattening_is_misread_only_where_the_weights_have_its_columns(
+    flat: tuple[int, int], computed: bool
+) -> None:
+    graph = GraphBuilder((1, 2, 2, 3))
+    rows = graph.reshape(graph.input, flat)
+    weight = np.ones((flat[1], 3), np.float32)
+    made = graph.gemm(rows, weight.T)
+    network = load(graph.build(graph.flatten(made, 0)), "network")
+    if computed:
+        nodes = tuple(
+            replace(node, inputs=(node.inputs[0], "computed", *node.inputs[2:]))
+            if node.op_type == "Gemm"
+            else node
+            for node in network.nodes
+        )
+        network = replace(network, nodes=nodes)
+    assert not mutants()["channels-last-flatten"].touches(network)
 
 
 @pytest.mark.parametrize("name", mutants())
