@@ -2,21 +2,59 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
+import select
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+PRELOADED = Path(__file__).with_name("preloaded_command.py")
+LONGEST_S = 300
 
 
 def assay(
-    *command: object, cwd: Path | None = None, **environment: str
+    *command: object, cwd: Path | None = None, given: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "assay.cli.main", *map(str, command)],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        capture_output=True,
+    with tempfile.TemporaryDirectory() as folder:
+        streams = {name: Path(folder, name) for name in ("stdin", "stdout", "stderr")}
+        streams["stdin"].write_text(given)
+        streams["stdout"].touch()
+        streams["stderr"].touch()
+        words = [*map(str, command)]
+        request = {
+            "command": words,
+            "cwd": str(cwd or Path.cwd()),
+            "environment": {**os.environ, **environment},
+            **{name: str(path) for name, path in streams.items()},
+        }
+        code = _answer(json.dumps(request))
+        return subprocess.CompletedProcess(
+            words, code, streams["stdout"].read_text(), streams["stderr"].read_text()
+        )
+
+
+def _answer(request: str) -> int:
+    server = _server()
+    assert server.stdin is not None
+    assert server.stdout is not None
+    print(request, file=server.stdin, flush=True)
+    ready, _, _ = select.select([server.stdout], [], [], LONGEST_S)
+    if not ready:
+        server.kill()
+        _server.cache_clear()
+        raise TimeoutError(request)
+    return int(server.stdout.readline())
+
+
+@functools.cache
+def _server() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-P", str(PRELOADED)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        timeout=300,
-        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # more would be threads, lost in a fork
     )

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from command_line import assay
 
 SUITE = """name: t
 timeout: 30
@@ -19,21 +20,6 @@ families:
   - {family: meap, fixed: {pairs: 2, inputs: 3, classes: 2, gamma: 1.0}}
 """
 COMMAND = [sys.executable, "-m", "assay.cli.main"]
-
-
-def assay(*command: object, largest_file: int | None = None) -> subprocess.CompletedProcess[str]:
-    def limit() -> None:
-        if largest_file is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
-
-    return subprocess.run(
-        [*COMMAND, *map(str, command)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        preexec_fn=limit,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +147,14 @@ def test_bad_input_is_one_sentence(
 )
 def test_a_disk_that_takes_no_more(made: Path, tmp_path: Path, command: list[str]) -> None:
     filled = [part.format(made=made) for part in command]
-    done = assay(*filled, "-o", tmp_path / "x", largest_file=100)
+    done = subprocess.run(
+        [*COMMAND, *map(str, filled), "-o", str(tmp_path / "x")],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+    )
     assert "cannot write" in failure(done)
     assert not list(tmp_path.iterdir())
 

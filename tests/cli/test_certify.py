@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import assay as run_assay
 
 import assay
 from assay.cli.certify import certify
@@ -57,16 +58,7 @@ def arguments_for(command: tuple[object, ...]) -> list[str]:
 
 
 def assay_certify(*command: object, given: str = "") -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": SOURCE, "COLUMNS": "120"}
-    return subprocess.run(
-        arguments_for(command),
-        capture_output=True,
-        text=True,
-        input=given,
-        timeout=120,
-        env=environment,
-        check=False,
-    )
+    return run_assay("certify", *command, given=given, COLUMNS="120")
 
 
 def verdicts(folder: Path) -> list[str]:

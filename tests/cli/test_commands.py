@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import assay as run_assay
 
 import assay
 
@@ -24,11 +25,7 @@ SOURCE = str(Path(assay.__file__).parents[1])
 
 
 def assay_command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "assay.cli.main", *map(str, arguments)]
-    variables = os.environ | {"PYTHONPATH": SOURCE, "COLUMNS": "100"} | environment
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, env=variables, check=False
-    )
+    return run_assay(*arguments, COLUMNS="100", **environment)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,58 @@
+"""A process that has read all modules and makes one child a command.
+
+Reading torch and the like takes two seconds, which the hundreds of commands of these tests would
+each pay again. A request is a line of JSON, and so is its answer. Nothing is computed here, so that
+no thread is lost when it forks.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from typing import Any
+
+PACKAGES = ("torch", "scipy.optimize", "scipy.sparse", "onnx.reference", "pydantic", "rich.table")
+"""Not onnxruntime: it keeps a thread, which a fork would lose and the end of a child wait for."""
+
+
+def preload() -> None:
+    for name in (*PACKAGES, "assay.cli.main", "assay.suite.folder", "assay.truth.families"):
+        importlib.import_module(name)
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("a package started a thread; leave it out of what is read beforehand")
+
+
+def become(request: dict[str, Any]) -> None:
+    """The command that was asked for, as `python -m assay.cli.main` would run it."""
+    for descriptor, path in enumerate((request["stdin"], request["stdout"], request["stderr"])):
+        opened = os.open(path, os.O_RDONLY if descriptor == 0 else os.O_WRONLY | os.O_TRUNC)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    from assay.cli import main
+
+    sys.argv = [str(main.__file__), *request["command"]]
+    sys.modules["__main__"] = main  # what processes that it spawns import again
+    main.run()
+
+
+def serve() -> None:
+    preload()
+    # Of its own, so that no child can read a request that is not its own.
+    requests = os.fdopen(os.dup(0))
+    answers = os.fdopen(os.dup(1), "w")
+    for line in requests:
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            become(json.loads(line))
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    serve()
