@@ -342,6 +342,25 @@ def test_caps_change_nothing_but_what_is_outside(kind: str, knobs: dict[str, Any
     assert float32_margin(after) < 0
 
 
+@pytest.mark.parametrize("kind", CONVEX)
+@pytest.mark.parametrize(("gamma", "height"), [(0.3, 3.3), (0.001, 3.3), (7.3, 7.9), (0.7, 1.1)])
+def test_any_gamma_goes_with_any_height(kind: str, gamma: float, height: float) -> None:
+    knobs = {"kind": kind, "gamma": gamma, "height": height, "inputs": 4}
+    robust, violated = make(PlantedKnobs.model_validate(knobs), 0)
+    assert abs(float(violated.truth.margin) / (gamma * height) + 1) < 0.01
+    assert robust.truth.margin > 0
+
+
+@pytest.mark.parametrize(("stem", "inputs"), [("tanh", 16), ("sigmoid", 24), ("tanh", 48)])
+def test_many_inputs_behind_curves_are_enclosed(stem: str, inputs: int) -> None:
+    knobs = {"stem": stem, "inputs": inputs, "neurons": 2}
+    for instance in make(PlantedKnobs.model_validate(knobs), 0):
+        truth = instance.truth.to_json().encode()
+        assert check(instance.onnx, instance.vnnlib, truth, None).status == "verified"
+    low, high = probability(instance)
+    assert 0 < low < high < low * Fraction(1003, 1000)
+
+
 @pytest.mark.parametrize("grown", [soft_box, rotated_box, simplex, partial(tent, folds=2)])
 def test_a_capped_plant_has_no_slope_far_away(grown: Callable[[Generator, Site], Plant]) -> None:
     """What the bump is the ReLU of rises towards an open plant nearly everywhere."""
@@ -437,7 +456,13 @@ def test_dilution_fills_the_plants_rows() -> None:
         ({"plants": 3, "width": 0.15, "placement": "past_middle"}, "at most 0.1 or plants to 1"),
         ({"plants": 2, "width": 0.1, "kind": "tent"}, "lower plants to 1, or set kind"),
         ({"plants": 2, "width": 0.1, "stem": "tanh"}, "lower plants to 1, or set kind"),
+        ({"plants": 3, "kind": "tent"}, "a tent .* lower plants to 1, or set kind"),
         ({"plants": 4}, "less than or equal to 3"),
+        ({"kind": "simplex", "width": 0.01, "epsilon": 0.001}, "raise width, depth or epsilon"),
+        (
+            {"kind": "rotated_box", "placement": "face", "depth": 0.001, "epsilon": 0.01},
+            "raise width, depth or epsilon",
+        ),
         ({"stem": "sigmoid", "kind": "simplex"}, "set kind to soft_box"),
         ({"stem": "matmul", "background": "cnn"}, "set background to mlp or stem to pool"),
         ({"stem": "pool", "background": "tanh"}, "set background to mlp or cnn"),

@@ -58,7 +58,7 @@ from assay.truth.dyadic import (
 )
 from assay.truth.instance import Instance
 from assay.truth.planting import front, network
-from assay.truth.planting.concave import rotated_box, simplex, soft_box
+from assay.truth.planting.concave import is_too_thin, rotated_box, simplex, soft_box
 from assay.truth.planting.curved import curved_box
 from assay.truth.planting.front import Front
 from assay.truth.planting.lock import xor_lock
@@ -164,14 +164,14 @@ class PlantedKnobs(Knobs):
         smooth, widest = self.background in front.CURVED, _WIDEST_TOGETHER[self.placement]
         return [
             (
-                self.plants > 1 and self.width > widest,
-                f"two plants overlap: {self.plants} of width {self.width} do not lie side by side; "
-                f"lower width to at most {widest} or plants to 1",
-            ),
-            (
                 self.plants > 1 and (self.kind in _ALONE or self.stem in front.CURVED),
                 f"two plants overlap: a {self.kind} behind stem {self.stem} fills the box; lower "
                 "plants to 1, or set kind to soft_box, rotated_box or simplex and stem to another",
+            ),
+            (
+                self.plants > 1 and self.width > widest,
+                f"two plants overlap: {self.plants} of width {self.width} do not lie side by side; "
+                f"lower width to at most {widest} or plants to 1",
             ),
             (
                 self.stem in front.CURVED and (self.kind, self.depth, self.tip) != _CURVED,
@@ -204,6 +204,12 @@ class PlantedKnobs(Knobs):
             (
                 self.tip and self.kind != "soft_box",
                 f"a {self.kind} has no tip; set tip to false or kind to soft_box",
+            ),
+            (
+                self.kind in ("rotated_box", "simplex")
+                and is_too_thin(*map(as_written, (self.width, self.epsilon, self.depth))),
+                f"a {self.kind} of width {self.width} and depth {self.depth} in a box of epsilon "
+                f"{self.epsilon} is thinner than its grid; raise width, depth or epsilon",
             ),
         ]
 
@@ -242,7 +248,8 @@ def _site(knobs: PlantedKnobs, middle: tuple[Fraction, ...], epsilon: Fraction) 
     gamma, height = as_written(knobs.gamma), as_written(knobs.height)
     finest = max(_HEIGHT_BITS, 2 - leading_exponent(height))
     excess = nearest(height, -finest)
-    constant = nearest(gamma, leading_exponent(gamma) - (_BITS + _HEIGHT_BITS - finest))
+    bits = _BITS + _HEIGHT_BITS - finest - leading_exponent(1 + height)
+    constant = nearest(gamma, leading_exponent(gamma) - bits)
     width, depth = as_written(knobs.width), as_written(knobs.depth)
     return Site(middle, epsilon, width, knobs.placement, depth, knobs.tip, constant, excess)
 
@@ -348,9 +355,10 @@ def _violated(design: Design, witness: tuple[Fraction, ...]) -> Instance:
         low, high = violating_share(question)
     except (Rejected, Unsupported) as reason:
         raise CannotCertify(f"{FAMILY}: {reason}; try another seed") from None
-    probability = {"exact": str(low)}
     if low < high:
         probability = {"lower": str(short_below(low)), "upper": str(short_above(high))}
+    else:
+        probability = {"exact": str(low)}
     if design.layers:
         return violated_instance(design, witness, probability)
     margin = highest_margin(question.graph, question.question, Vector.of(witness))

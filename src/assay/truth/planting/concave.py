@@ -22,6 +22,8 @@ from assay.truth.planting.plant import Heights, Layers, Plant, with_bump
 
 _COARSE = -18
 _MOST_DRAWN = 100
+_LEAST_REACH = Fraction(3, 2)
+"""Of a rotated box or a simplex of half-width 1; that of more than two inputs is mostly larger."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def rotated_box(draw: Generator, site: Site) -> Plant:
     rows = _directions(draw, len(site.middle))
     back = _inverse(rows)
     reach = max(sum(abs(w) for w in row) + max(abs(w) for w in row) for row in back)
-    grid = _dense_grid(site)
+    grid = _dense_grid(site.width, site.depth)
     half = nearest(site.width * site.epsilon / reach, grid)
     chosen = _dense_heights(site, half)
     slack = half + power(grid)
@@ -125,7 +127,7 @@ def simplex(draw: Generator, site: Site) -> Plant:
     back, count = _inverse(rows), len(site.middle) + 1
     sizes = [_simplex_extent(row, Fraction(1), count, Fraction(1)) for row in back]
     reach = max(max(extent.down, extent.up) for extent in sizes)
-    grid = _dense_grid(site)
+    grid = _dense_grid(site.width, site.depth)
     half = nearest(site.width * site.epsilon / reach, grid)
     chosen = _dense_heights(site, half)
     slack = half + power(grid)
@@ -153,15 +155,29 @@ def _simplex_extent(row: Sequence[Fraction], half: Fraction, count: int, level: 
     return Extent(reach * most - level * least - base, base + level * most - reach * least)
 
 
-def _dense_grid(site: Site) -> int:
+def is_too_thin(width: Fraction, epsilon: Fraction, depth: Fraction) -> bool:
+    """Whether no rotated box or simplex of this width is as thick as its grid asks for."""
+    return nearest(width * epsilon / _LEAST_REACH, _dense_grid(width, depth)) < _thinnest(
+        width, depth
+    )
+
+
+def _dense_grid(width: Fraction, depth: Fraction) -> int:
     """The grid of the biases of dense rows: coarser where a plant is squeezed, so steep."""
-    steepest = 4 * site.width / site.depth if site.depth else Fraction(1)
+    steepest = 4 * width / depth if depth else Fraction(1)
     return _COARSE + max(leading_exponent(steepest), 0)
 
 
+def _thinnest(width: Fraction, depth: Fraction) -> Fraction:
+    return 4 * power(_dense_grid(width, depth))
+
+
 def _dense_heights(site: Site, half: Fraction) -> Heights:
-    if half < 4 * power(_dense_grid(site)):
-        raise CannotCertify("planted: the plant is thinner than its grid; raise width or epsilon")
+    if half < _thinnest(site.width, site.depth):
+        raise CannotCertify(
+            "planted: the plant is thinner than its grid; raise width, depth or epsilon, or lower "
+            "inputs"
+        )
     return Heights.of_rim(site.constant, site.excess, half, 4 * half)
 
 
