@@ -19,7 +19,7 @@ others: by elimination over GF(2) no bits solve the system, and half-way bits ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import cycle, islice
 from math import comb
@@ -37,7 +37,6 @@ from assay.proof.violating_share import violating_share
 from assay.question.convolution import ConvLayer
 from assay.question.property import Violation
 from assay.question.region import Box
-from assay.question.vnnlib import decimal
 from assay.truth.assemble import (
     Design,
     robust_instance,
@@ -69,8 +68,6 @@ from assay.truth.planting.tent import tent
 from assay.truth.randomness import centre, generator
 
 FAMILY = "planted"
-OTHER_WITNESSES = "other_witnesses"
-"""The fact that holds a point of each further plant."""
 Charges = Literal["open", "capped"]
 Kind = Literal["soft_box", "rotated_box", "simplex", "tent", "xor_lock"]
 _MOST_INPUTS = 128
@@ -214,7 +211,18 @@ class PlantedKnobs(Knobs):
         ]
 
 
-def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
+@dataclass(frozen=True)
+class Sown:
+    """What a seed puts where, before anything grows around it; `draw` is to go on from there."""
+
+    draw: Generator
+    box: Box
+    classes: Classes
+    front: Front
+    plants: list[Plant]
+
+
+def sow(knobs: PlantedKnobs, seed: int) -> Sown:
     # open and capped plants of a seed are alike
     draw = generator(FAMILY, knobs, seed, but_for=frozenset({"charges"}))
     epsilon = radius(knobs.epsilon)
@@ -222,23 +230,24 @@ def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
     box = Box.around(middle, epsilon)
     label, *others = (int(k) for k in draw.permutation(knobs.classes))
     classes = Classes(knobs.classes, label, tuple(islice(cycle(others), knobs.plants)))
-    site = _site(knobs, middle, epsilon)
+    before, plants = _front_and_plants(draw, knobs, _site(knobs, middle, epsilon), box)
+    return Sown(draw, box, classes, before, plants)
+
+
+def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
+    sown = sow(knobs, seed)
     soil = Soil(knobs.background, knobs.polarity, knobs.neurons, knobs.dilution)
-    before, plants = _front_and_plants(draw, knobs, site, box)
-    grove = planted_grove(draw, soil, plants, before, classes)
+    grove = planted_grove(sown.draw, soil, sown.plants, sown.front, sown.classes)
     bare = Design(
         FAMILY,
         knobs.model_dump(mode="json"),
         seed,
         (),
-        box,
-        Violation.misclassification(label, knobs.classes),
-        {"epsilon": str(epsilon)},
+        sown.box,
+        Violation.misclassification(sown.classes.label, knobs.classes),
+        {"epsilon": str(radius(knobs.epsilon))},
     )
-    further = "; ".join(" ".join(map(decimal, p.witness)) for p in grove.plants[1:])
-    if further:
-        bare = replace(bare, facts={**bare.facts, OTHER_WITNESSES: further})
-    biases = _biases(draw, grove, bare, classes, as_written(knobs.lead))
+    biases = _biases(sown.draw, grove, bare, sown.classes, as_written(knobs.lead))
     violated, robust = (_design(grove, bare, layers, biases) for layers in grove.twins)
     return [_robust(robust), _violated(violated, grove.plants[0].witness)]
 

@@ -7,7 +7,7 @@ the set of points that no hinge charges, and a rim around it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 
@@ -16,6 +16,7 @@ from numpy.random import Generator
 
 from assay.errors import CannotCertify
 from assay.truth.dyadic import leading_exponent, nearest, power
+from assay.truth.planting.hull import Corner, Hull, Slabs
 from assay.truth.planting.matrices import Matrix, hadamard_blocks
 from assay.truth.planting.placement import GRID, Extent, Site, offsets, squeeze
 from assay.truth.planting.plant import Heights, Layers, Plant, with_bump
@@ -36,6 +37,14 @@ class SoftBox:
     @property
     def extents(self) -> list[Extent]:
         return [Extent(w + self.heights.level, w + self.heights.level) for w in self.widths]
+
+    def hull(self, rows: Matrix, places: Sequence[Fraction]) -> Slabs:
+        """Around a box whose centre the rows bring to these places."""
+        return Slabs.around(
+            rows,
+            [p - e.down for p, e in zip(places, self.extents, strict=True)],
+            [p + e.up for p, e in zip(places, self.extents, strict=True)],
+        )
 
 
 def box_widths(draw: Generator, site: Site) -> tuple[Fraction, ...]:
@@ -77,15 +86,20 @@ def soft_box(draw: Generator, site: Site) -> Plant:
         for w, f in zip(box.widths, factors, strict=True)
     ]
     matrix = np.diag(_floats(factors))
+    hull = replace(box, widths=tuple(widths)).hull(matrix, stretched)
     if site.tip:
-        return _tipped(matrix, stretched, box.heights, centre)
+        return _tipped(matrix, stretched, box.heights, centre, hull)
     hinges, biases = interval_hinges(stretched, widths)
     below: Layers = ((hinges @ matrix, biases),)
-    return with_bump(below, [Fraction(1)] * (2 * len(centre)), box.heights, centre)
+    return with_bump(below, [Fraction(1)] * (2 * len(centre)), box.heights, centre, hull)
 
 
 def _tipped(
-    rows: Matrix, tips: Sequence[Fraction], heights: Heights, witness: tuple[Fraction, ...]
+    rows: Matrix,
+    tips: Sequence[Fraction],
+    heights: Heights,
+    witness: tuple[Fraction, ...],
+    hull: Hull,
 ) -> Plant:
     """A bump whose tip is where the rows have these values, and no plateau.
 
@@ -96,7 +110,7 @@ def _tipped(
     weight = np.concatenate([2 * rows, -rows])
     bias = np.array([*(-2 * float(t) for t in tips), *(float(foot + t) for t in tips)])
     row = [Fraction(1)] * len(weight)
-    return with_bump(((weight, bias),), row, heights, witness, lifted=foot * len(tips))
+    return with_bump(((weight, bias),), row, heights, witness, hull, lifted=foot * len(tips))
 
 
 def rotated_box(draw: Generator, site: Site) -> Plant:
@@ -118,7 +132,9 @@ def rotated_box(draw: Generator, site: Site) -> Plant:
     upper = [-float(t + half) for t in at_centre]
     lower = [float(t - half) for t in at_centre]
     below: Layers = ((np.concatenate([matrix, -matrix]), np.array([*upper, *lower])),)
-    return with_bump(below, [Fraction(1)] * (2 * len(site.middle)), chosen, centre)
+    halves = SoftBox((half,) * len(rows), chosen)
+    hull = halves.hull(matrix, at_centre)
+    return with_bump(below, [Fraction(1)] * (2 * len(site.middle)), chosen, centre, hull)
 
 
 def simplex(draw: Generator, site: Site) -> Plant:
@@ -133,9 +149,10 @@ def simplex(draw: Generator, site: Site) -> Plant:
     slack = half + power(grid)
     extents = [_simplex_extent(row, slack, count, chosen.level) for row in back]
     centre, all_rows = _placed(draw, site, extents, [*rows, closing])
-    biases = [-float(nearest(t, grid) + half) for t in _images(all_rows, centre)]
+    biases = np.array([-float(nearest(t, grid) + half) for t in _images(all_rows, centre)])
     matrix = np.array([_floats(row) for row in all_rows])
-    return with_bump(((matrix, np.array(biases)),), [Fraction(1)] * count, chosen, centre)
+    hull = Corner.around(matrix, biases, chosen.level)
+    return with_bump(((matrix, biases),), [Fraction(1)] * count, chosen, centre, hull)
 
 
 def _placed(
