@@ -3,9 +3,9 @@
     python benchmarks/planted_sampling.py DIR [--points N] [--allow-untold]
 
 For every violated instance of the family `planted` with a probability: N points from sets a little
-larger than its plants, hits against what was expected, and how many standard deviations lie between.
-Where fewer than 20 hits are expected, points cannot tell. Exit code 1 if a claim is contradicted, or
-if points cannot tell and that is not allowed.
+larger than its plants, hits against what was expected, and how many standard deviations lie in
+between. Where fewer than 20 hits are expected, points cannot tell. Exit code 1 if a claim is
+contradicted, or if points cannot tell and that is not allowed.
 """
 
 from __future__ import annotations
