@@ -481,10 +481,10 @@ def test_dilution_fills_the_plants_rows() -> None:
         ({"plants": 2, "width": 0.1, "stem": "tanh"}, "lower plants to 1, or set kind"),
         ({"plants": 3, "kind": "tent"}, "a tent .* lower plants to 1, or set kind"),
         ({"plants": 4}, "less than or equal to 3"),
-        ({"kind": "simplex", "width": 0.01, "epsilon": 0.001}, "raise width, depth or epsilon"),
+        ({"kind": "simplex", "width": 0.01, "epsilon": 0.001}, "raise width, or epsilon"),
         (
             {"kind": "rotated_box", "placement": "face", "depth": 0.001, "epsilon": 0.01},
-            "raise width, depth or epsilon",
+            "raise width or depth, or epsilon",
         ),
         ({"stem": "sigmoid", "kind": "simplex"}, "set kind to soft_box"),
         ({"stem": "matmul", "background": "cnn"}, "set background to mlp or stem to pool"),
