@@ -206,7 +206,7 @@ class PlantedKnobs(Knobs):
                 self.kind in ("rotated_box", "simplex")
                 and is_too_thin(*map(as_written, (self.width, self.epsilon, self.depth))),
                 f"a {self.kind} of width {self.width} in a box of epsilon {self.epsilon} is "
-                f"thinner than its grid; raise width{' or depth' if self.depth else ''}, or epsilon",
+                f"finer than its grid; raise width{' or depth' if self.depth else ''}, or epsilon",
             ),
         ]
 
