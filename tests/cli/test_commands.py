@@ -125,6 +125,27 @@ def test_check_reports_what_does_not_belong(bench: Path) -> None:
     assert assay_command("check", bench).returncode == 1
 
 
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"twin": "meap-00-009-violated"}, "'meap-00-009-violated' has no truth in the folder"),
+        ({"twin": "meap-00-001-robust"}, "'meap-00-001-robust' does not name it as its own twin"),
+        ({"twin": "meap-00-000-robust"}, "'meap-00-000-robust' has the same answer"),
+    ],
+)
+def test_check_wants_twins_that_name_each_other(
+    bench: Path, said: dict[str, str], problem: str
+) -> None:
+    """Also where every truth is verified by itself."""
+    truth = bench / "truth/meap-00-000-robust.json"
+    truth.write_text(json.dumps(json.loads(truth.read_text()) | said))
+    checked = assay_command("check", bench, "--json")
+    assert checked.returncode == 1
+    document = json.loads(checked.stdout)
+    assert document["counts"]["verified"] == 4
+    assert f"meap-00-000-robust: its twin {problem}" in document["problems"]
+
+
 def test_check_needs_truths(bench: Path) -> None:
     shutil.rmtree(bench / "truth")
     result = assay_command("check", bench)

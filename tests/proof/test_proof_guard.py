@@ -17,6 +17,7 @@ from assay.proof.claim import Proof
 from assay.proof.guard import output_errors
 from assay.proof.interval import Interval
 from assay.proof.reader import read
+from assay.question.graph import GraphBuilder
 
 F = Fraction
 UNIT = 1 << 180
@@ -154,3 +155,22 @@ def test_a_unit_that_stays_shut_carries_no_error() -> None:
     shut = output_errors(chain, box, Proof(Fraction(0)))
     opened = output_errors(chain, Interval.of([F(0)], [F(3)]), Proof(Fraction(0)))
     assert shut[0] == shut[1] < UNIT >> 120 < opened[0]
+
+
+def test_a_pool_with_a_bias_is_rounded_once_more_than_its_matrix() -> None:
+    """The sum of four numbers, times an inverse that is rounded itself, plus a bias."""
+    errors = []
+    for pooled in (True, False):
+        graph = GraphBuilder((1, 1, 2, 2))
+        bias = np.full(1, 0.75, np.float32)
+        if pooled:
+            graph_output = graph.flatten(graph.average_pool(graph.input, (2, 2)))
+            graph_output = graph.add(graph_output, bias)
+        else:
+            quarters = np.full((1, 4), 0.25, np.float32)
+            graph_output = graph.gemm(graph.flatten(graph.input), quarters, bias)
+        box = Interval.of([F(0)] * 4, [F(1)] * 4)
+        chain = read_chain(read(graph.build(graph_output)))
+        errors += output_errors(chain, box, Proof(F(1)))
+    unit_roundoffs = [F(error, UNIT) * 2**24 / F(7, 4) for error in errors]
+    assert unit_roundoffs[0] > 6 > unit_roundoffs[1] > 5

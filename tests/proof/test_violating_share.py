@@ -336,6 +336,15 @@ def test_curved_boxes_that_are_not_measured(width: float, top: float, shift: flo
         violating_share(curved("sigmoid", width, top, shift))
 
 
+def test_curved_boxes_of_many_inputs_take_seconds() -> None:
+    """Sums over many inputs are of short numbers; of too many, none are made."""
+    low, high = violating_share(curved("tanh", 0.25, 0.53, inputs=64))
+    assert 0 < low < high < low * Fraction(101, 100)
+    assert low.denominator.bit_length() < 1 << 13
+    with pytest.raises(Unsupported, match="of few inputs"):
+        violating_share(curved("tanh", 0.25, 0.53, inputs=130))
+
+
 Spoiler = Callable[[NodeProto], None]
 
 

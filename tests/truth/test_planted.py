@@ -27,7 +27,7 @@ from assay.question.property import Case
 from assay.question.runtime import FloatRunner
 from assay.question.torch_view import torch_view
 from assay.truth.instance import Instance
-from assay.truth.planted import PlantedKnobs, make
+from assay.truth.planted import PlantedKnobs, make, sow
 from assay.truth.planting.concave import rotated_box, simplex, soft_box
 from assay.truth.planting.placement import Site
 from assay.truth.planting.plant import Plant, capped
@@ -115,6 +115,31 @@ def test_sampling_agrees_with_the_claimed_probability(name: str) -> None:
     found = sampled(load(violated.onnx, name), asked(violated), violated.truth, seed=7)
     assert found.telling, "too few points would be hit to tell"
     assert found.agrees, found
+
+
+RARE: dict[str, dict[str, Any]] = {
+    "soft": {"kind": "soft_box", "charges": "capped", "inputs": 16, "width": 0.1},
+    "rotated": {"kind": "rotated_box", "charges": "capped", "inputs": 16, "width": 0.1},
+    "simplex": {"kind": "simplex", "placement": "corner", "inputs": 16, "width": 0.1},
+    "tent": {"kind": "tent", "inputs": 12, "width": 0.1},
+    "lock": {"kind": "xor_lock", "inputs": 25, "parities": 26, "width": 0.1, "placement": "corner"},
+    "tip": {"kind": "soft_box", "tip": True, "inputs": 3, "height": 0.001, "width": 0.3},
+    "stem": {"kind": "simplex", "inputs": 6, "stem": "padded_pool", "width": 0.2},
+    "tanh": {"kind": "soft_box", "inputs": 16, "stem": "tanh", "width": 0.1},
+}
+
+
+@pytest.mark.parametrize("name", RARE)
+def test_sampling_tells_of_the_rarest_violations(name: str) -> None:
+    _, violated = make(PlantedKnobs(**RARE[name]), 1)
+    network, case = load(violated.onnx, name), asked(violated)
+    assert probability(violated)[1] < 1e-6
+    found = sampled(network, case, violated.truth, points=20_000)
+    assert found.telling
+    assert found.agrees, found
+    wrong = {"exact": str(probability(violated)[0] * 2)}
+    truth = replace(violated.truth, violation_probability=wrong)
+    assert not sampled(network, case, truth, points=20_000).agrees
 
 
 @pytest.mark.parametrize("factor", [Fraction(9, 10), Fraction(11, 10)])
@@ -296,13 +321,11 @@ def test_several_plants_have_their_own_targets(kind: str) -> None:
         for instance in (robust, violated):
             truth = instance.truth.to_json().encode()
             assert check(instance.onnx, instance.vnnlib, truth, None).status == "verified"
-        lines = violated.truth.facts["other_witnesses"].split(";")
-        points = [violated.truth.witness, *(line.split() for line in lines)]
+        plants = sow(PlantedKnobs.model_validate(knobs), 0).plants
+        assert violated.truth.witness == tuple(map(vnnlib.decimal, plants[0].witness))
         won = set()
-        for point in points:
-            assert point is not None
-            exact = [Fraction(text) for text in point]
-            outputs = evaluate(load(violated.onnx, "planted"), exact)
+        for plant in plants:
+            outputs = evaluate(load(violated.onnx, "planted"), plant.witness)
             assert asked(violated).violation.margin(outputs) < 0
             won.add(outputs.index(max(outputs)))
         assert len(won) == targets
@@ -340,6 +363,25 @@ def test_caps_change_nothing_but_what_is_outside(kind: str, knobs: dict[str, Any
     if knobs.get("plants", 1) == 1:
         assert before.truth.witness == after.truth.witness
     assert float32_margin(after) < 0
+
+
+@pytest.mark.parametrize("kind", CONVEX)
+@pytest.mark.parametrize(("gamma", "height"), [(0.3, 3.3), (0.001, 3.3), (7.3, 7.9), (0.7, 1.1)])
+def test_any_gamma_goes_with_any_height(kind: str, gamma: float, height: float) -> None:
+    knobs = {"kind": kind, "gamma": gamma, "height": height, "inputs": 4}
+    robust, violated = make(PlantedKnobs.model_validate(knobs), 0)
+    assert abs(float(violated.truth.margin) / (gamma * height) + 1) < 0.01
+    assert robust.truth.margin > 0
+
+
+@pytest.mark.parametrize(("stem", "inputs"), [("tanh", 16), ("sigmoid", 24), ("tanh", 48)])
+def test_many_inputs_behind_curves_are_enclosed(stem: str, inputs: int) -> None:
+    knobs = {"stem": stem, "inputs": inputs, "neurons": 2}
+    for instance in make(PlantedKnobs.model_validate(knobs), 0):
+        truth = instance.truth.to_json().encode()
+        assert check(instance.onnx, instance.vnnlib, truth, None).status == "verified"
+    low, high = probability(instance)
+    assert 0 < low < high < low * Fraction(1003, 1000)
 
 
 @pytest.mark.parametrize("grown", [soft_box, rotated_box, simplex, partial(tent, folds=2)])
@@ -437,7 +479,13 @@ def test_dilution_fills_the_plants_rows() -> None:
         ({"plants": 3, "width": 0.15, "placement": "past_middle"}, "at most 0.1 or plants to 1"),
         ({"plants": 2, "width": 0.1, "kind": "tent"}, "lower plants to 1, or set kind"),
         ({"plants": 2, "width": 0.1, "stem": "tanh"}, "lower plants to 1, or set kind"),
+        ({"plants": 3, "kind": "tent"}, "a tent .* lower plants to 1, or set kind"),
         ({"plants": 4}, "less than or equal to 3"),
+        ({"kind": "simplex", "width": 0.01, "epsilon": 0.001}, "raise width, or epsilon"),
+        (
+            {"kind": "rotated_box", "placement": "face", "depth": 0.001, "epsilon": 0.01},
+            "raise width or depth, or epsilon",
+        ),
         ({"stem": "sigmoid", "kind": "simplex"}, "set kind to soft_box"),
         ({"stem": "matmul", "background": "cnn"}, "set background to mlp or stem to pool"),
         ({"stem": "pool", "background": "tanh"}, "set background to mlp or cnn"),

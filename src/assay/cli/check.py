@@ -27,7 +27,8 @@ def check(
 ) -> None:
     """Prove every label again from the files alone; exit 1 unless all is verified.
 
-    Rows without a truth and files that no row refers to are reported, and fail the check too.
+    Rows without a truth, files that no row refers to, and twins that are missing, do not name each
+    other or have the same answer are reported, and fail the check too.
 
     Examples:
 
@@ -43,7 +44,8 @@ def check(
     from assay.suite.workers import available_cores
 
     problems: list[str] = []
-    if any(path.is_dir() for path in paths):
+    whole = any(path.is_dir() for path in paths)
+    if whole:
         if len(paths) > 1:
             raise typer.BadParameter("give one folder, or files, not both")
         folder = BenchmarkFolder.open(paths[0])
@@ -59,6 +61,7 @@ def check(
     except KeyboardInterrupt:
         print("assay: stopped; nothing was changed", file=sys.stderr)
         raise typer.Exit(130) from None
+    problems += checking.twin_problems(results) if whole else []
     _show(results, problems, as_json)
     if problems or any(result.status != "verified" for result in results):
         raise typer.Exit(1)

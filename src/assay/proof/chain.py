@@ -2,7 +2,8 @@
 
 The graph itself is recognised: every node must take its data from the node before it. An affine
 map is one Gemm, one Conv, one AveragePool, or one MatMul with at most one Add after it, so that its
-float32 evaluation is one sum of fan-in + 1 terms a unit; the guard relies on that.
+float32 evaluation is one sum of fan-in + 1 terms a unit; the guard relies on that. A pool's inverse
+is rounded, too.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Affine:
     weight: fmpz_mat
     bias: tuple[int, ...]
     denominator: int
+    pooled: bool = False
 
     @property
     def units(self) -> int:
@@ -152,7 +154,7 @@ def follow(
                 raise Unsupported(f"{node.place()} makes the network too large for the checker")
         elif form == ("AveragePool", 1) and affine is None:
             matrix, denominator, shape = read_pool(node, shape)
-            affine = Affine(matrix, (0,) * int(matrix.nrows()), denominator)
+            affine = Affine(matrix, (0,) * int(matrix.nrows()), denominator, pooled=True)
         elif form == ("Add", 2) and not node.attributes and isinstance(affine, Affine):
             if any(affine.bias):
                 raise Unsupported(f"{node.place()} adds a second bias")

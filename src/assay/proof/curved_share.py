@@ -4,11 +4,13 @@ A hinge relu(c v + b), c > 0 or c < 0, of v = curve(p y + q) with y = x_i - lowe
 of a place y_0, where it is zero. It charges t where v has moved by t / |c|; there y moves on by
 dt / (|c| |p| slope(v)), so the charge has the density of that. Per input there is one hinge that
 charges what is below a plateau and one that charges what is above. The density is enclosed on
-`_STEPS` equal parts of the level: their ends are all shifts that a sum of charges can have.
+`_STEPS` equal parts of the level: their ends are all shifts that a sum of charges can have. Shares
+of parts are rounded outward to `_BITS` bits, so that sums over many inputs stay short.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,17 +19,19 @@ from flint import fmpq, fmpq_poly
 from assay.proof.arithmetic import Unsupported
 from assay.proof.curves import Ends, curve_place, curve_slopes
 from assay.proof.forms import RELU, Form, Hinge, Space, Unit
-from assay.proof.spread import Spread, product
+from assay.proof.spread import Spread
 
 _STEPS = 16
+_BITS = 48
+_MOST_INPUTS = 128
 
 
 @dataclass(frozen=True)
 class Side:
     """What one hinge charges: on which side of which place (enclosed), and how far y gets.
 
-    `reaches` encloses, for each part of the level, how far y gets for a charge of 1; `end` is the
-    furthest place that is charged no more than the level.
+    `reaches` encloses, for each part of the level, how far y gets; `end` is the furthest
+    place that is charged no more than the level.
     """
 
     input: int
@@ -51,13 +55,21 @@ def share_above(space: Space, form: Form, bound: fmpq) -> tuple[Fraction, Fracti
             raise Unsupported("an input is charged twice on one side")
         sides[side.input, side.above] = side
     inputs = {i for i, _ in sides}
-    if len(sides) != 2 * len(inputs) or space.curves(form):
-        raise Unsupported("the violating set is not a box behind curves")
+    if len(inputs) > _MOST_INPUTS or len(sides) != 2 * len(inputs) or space.curves(form):
+        raise Unsupported("the violating set is not a box of few inputs behind curves")
     low, high = (
-        product((_spread(space, sides, i, level, outer) for i in inputs), level).below()
+        _product([_spread(space, sides, i, outer) for i in inputs]).below()
         for outer in (False, True)
     )
     return low, high
+
+
+def _product(spreads: Sequence[Spread]) -> Spread:
+    """By halves, which is far less work for many inputs."""
+    if len(spreads) == 1:
+        return spreads[0]
+    middle = len(spreads) // 2
+    return _product(spreads[:middle]).times(_product(spreads[middle:]))
 
 
 def _side(space: Space, unit: Unit, weight: fmpq, level: fmpq) -> Side:
@@ -77,7 +89,7 @@ def _side(space: Space, unit: Unit, weight: fmpq, level: fmpq) -> Side:
     reaches = []
     for k in range(_STEPS):
         least, most = curve_slopes(bent.curve, (zero + k * step, zero + (k + 1) * step))
-        factor = (rate * abs(steepness)) ** -1
+        factor = abs(step * steepness**-1)
         if least <= 0:
             raise Unsupported("a curve of the violating set is flat")
         reaches.append((factor * most**-1, factor * least**-1))
@@ -95,20 +107,21 @@ def _side(space: Space, unit: Unit, weight: fmpq, level: fmpq) -> Side:
     return Side(i, above, located(zero), end, reaches)
 
 
-def _spread(
-    space: Space, sides: dict[tuple[int, bool], Side], i: int, level: fmpq, outer: bool
-) -> Spread:
-    """What input i is charged: never less (`outer`), or never more, of its side than is true."""
-    below, above, length = sides[i, False], sides[i, True], space.side(i) ** -1
+def _spread(space: Space, sides: dict[tuple[int, bool], Side], i: int, outer: bool) -> Spread:
+    """What input i is charged, in parts: never less (`outer`), or never more, than is true."""
+    below, above = sides[i, False], sides[i, True]
     plateau = above.start[outer] - below.start[not outer]
     if plateau < 0:
         raise Unsupported("two hinges of the violating set overlap")
-    found: dict[fmpq, fmpq_poly] = {fmpq(0): fmpq_poly([plateau * length])}
-    step = level * fmpq(1, _STEPS)
-    for side in (below, above):
-        for k, reach in enumerate(side.reaches):
-            density = reach[outer] * length
-            for shift, sign in ((k * step, 1), ((k + 1) * step, -1)):
-                terms = fmpq_poly([0, sign * density])
-                found[shift] = found.get(shift, fmpq_poly()) + terms
-    return Spread(level, found)
+    found = [fmpq_poly([_rounded(plateau * space.side(i) ** -1, outer)])]
+    found += [fmpq_poly()] * _STEPS
+    for k, reached in enumerate(zip(below.reaches, above.reaches, strict=True)):
+        together = sum((reach[outer] for reach in reached), fmpq(0))
+        density = fmpq_poly([0, _rounded(together * space.side(i) ** -1, outer)])
+        found[k], found[k + 1] = found[k] + density, found[k + 1] - density
+    return Spread(fmpq(_STEPS), {fmpq(k): terms for k, terms in enumerate(found)})
+
+
+def _rounded(share: fmpq, up: bool) -> fmpq:
+    scaled = share * (1 << _BITS)
+    return fmpq(scaled.ceil() if up else scaled.floor(), 1 << _BITS)

@@ -82,8 +82,9 @@ def _measured(hinges: Hinges, level: fmpq) -> tuple[fmpq, list[tuple[fmpq, fmpq]
 def _read(space: Space, form: Form, level: fmpq) -> Hinges:
     """The hinges that a form takes from its constant, as far as they take the level."""
     rows: dict[int, list[tuple[fmpq, fmpq, Form]]] = {}
-    for number, unit in space.units(form).items():
-        if unit.row is None:
+    units = space.units(form)
+    for number, unit in units.items():
+        if unit.row is None or len(units) < len(form.terms):
             raise Unsupported("the violating set is not that of a sum of hinges")
         found = -unit.inside.constant, -form.terms[number], unit.inside
         rows.setdefault(unit.row, []).append(found)

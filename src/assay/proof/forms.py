@@ -70,7 +70,8 @@ class Space:
             self._hinge(i, low)
 
     def input(self, i: int) -> Form:
-        return Form(self.ends[i][0], {i: fmpq(1)})
+        """An input; one that the box fixes is a constant."""
+        return Form(self.ends[i][0], {i: fmpq(1)} if self.side(i) else {})
 
     def bent(self, curve: str, form: Form) -> Form:
         """A smooth curve of a form, as a new unit: its range is followed."""

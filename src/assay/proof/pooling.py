@@ -1,8 +1,8 @@
 """An average pool as a matrix over the flattened tensors.
 
 Every window is averaged over its size, or over what it covers of the image where padding does not
-count. In float32 that is one sum of no more terms than the matrix has columns, times the inverse of
-a number.
+count. In float32 that is one sum of no more terms than the matrix has columns, times the rounded
+inverse of a number.
 """
 
 from __future__ import annotations

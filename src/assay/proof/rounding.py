@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from math import isqrt
 
 from assay.proof.arithmetic import Rejected
-from assay.proof.chain import Layer
+from assay.proof.chain import Affine, Layer
 from assay.proof.interval import Interval
 
 UNIT = 180
@@ -44,7 +44,9 @@ def layer_error(
     `added` bounds a tensor that is added to the result, in the same sum or after it: g grows by
     one term, and by u + gu at least, so that it covers both.
     """
-    terms = layer.fan_in + (2 if added else 1)
+    # a bias after a pool is added to sums that were rounded twice more, by the inverse of a number
+    late = isinstance(layer, Affine) and layer.pooled and any(layer.bias)
+    terms = layer.fan_in + (2 if added else 1) + late
     positive, negative = layer.signed_parts
     absolute = positive - negative
     carried = layer.times(absolute, error)

@@ -28,7 +28,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Checked:
-    """The checker's verdict on one claim; `family` is only what the truth says about itself."""
+    """The checker's verdict on one claim; family and twin are what the truth says about itself."""
 
     name: str
     family: str
@@ -38,6 +38,7 @@ class Checked:
     reason: str
     line: str
     truth: Path
+    twin: str | None = None
     seconds: float = 0.0
 
 
@@ -81,14 +82,34 @@ def check_claim(claim: Claim) -> Checked:
     verdict = check_files(claim.onnx, claim.vnnlib, claim.truth)
     return Checked(
         name=claim.name,
-        family=_family(claim.truth),
+        family=(_said(claim.truth, "family") or "?")[:40],
         answer=verdict.answer,
         status=verdict.status,
         margin=None if verdict.margin is None else str(verdict.margin),
         reason=verdict.reason,
         line=verdict.line(),
         truth=claim.truth,
+        twin=_said(claim.truth, "twin"),
     )
+
+
+def twin_problems(results: Sequence[Checked]) -> list[str]:
+    """What is wrong with the twins that the truths of a folder name."""
+    by_name = {result.name: result for result in results}
+    return [
+        f"{name}: its twin {result.twin[:80]!a} {problem}"
+        for name, result in by_name.items()
+        if result.twin is not None
+        and (problem := _twin_problem(result, by_name.get(result.twin))) is not None
+    ]
+
+
+def _twin_problem(result: Checked, twin: Checked | None) -> str | None:
+    if twin is None:
+        return "has no truth in the folder"
+    if twin.twin != result.name:
+        return "does not name it as its own twin"
+    return "has the same answer" if twin.answer == result.answer is not None else None
 
 
 def _settled(outcome: Outcome[Claim, Checked]) -> Checked:
@@ -119,12 +140,13 @@ def _beside(truth: Path) -> Claim:
     )
 
 
-def _family(truth: Path) -> str:
+def _said(truth: Path, key: str) -> str | None:
+    """A text of a truth that may be anything."""
     try:
         if truth.stat().st_size > _MAX_TRUTH_BYTES:
-            return "?"
+            return None
         document = json.loads(truth.read_bytes())
-        family = document.get("family") if isinstance(document, dict) else None
     except (OSError, ValueError, RecursionError):
-        return "?"
-    return family[:40] if isinstance(family, str) else "?"
+        return None
+    found = document.get(key) if isinstance(document, dict) else None
+    return found if isinstance(found, str) else None

@@ -19,7 +19,7 @@ others: by elimination over GF(2) no bits solve the system, and half-way bits ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import cycle, islice
 from math import comb
@@ -37,7 +37,6 @@ from assay.proof.violating_share import violating_share
 from assay.question.convolution import ConvLayer
 from assay.question.property import Violation
 from assay.question.region import Box
-from assay.question.vnnlib import decimal
 from assay.truth.assemble import (
     Design,
     robust_instance,
@@ -58,7 +57,7 @@ from assay.truth.dyadic import (
 )
 from assay.truth.instance import Instance
 from assay.truth.planting import front, network
-from assay.truth.planting.concave import rotated_box, simplex, soft_box
+from assay.truth.planting.concave import is_too_thin, rotated_box, simplex, soft_box
 from assay.truth.planting.curved import curved_box
 from assay.truth.planting.front import Front
 from assay.truth.planting.lock import xor_lock
@@ -69,8 +68,6 @@ from assay.truth.planting.tent import tent
 from assay.truth.randomness import centre, generator
 
 FAMILY = "planted"
-OTHER_WITNESSES = "other_witnesses"
-"""The fact that holds a point of each further plant."""
 Charges = Literal["open", "capped"]
 Kind = Literal["soft_box", "rotated_box", "simplex", "tent", "xor_lock"]
 _MOST_INPUTS = 128
@@ -164,14 +161,14 @@ class PlantedKnobs(Knobs):
         smooth, widest = self.background in front.CURVED, _WIDEST_TOGETHER[self.placement]
         return [
             (
-                self.plants > 1 and self.width > widest,
-                f"two plants overlap: {self.plants} of width {self.width} do not lie side by side; "
-                f"lower width to at most {widest} or plants to 1",
-            ),
-            (
                 self.plants > 1 and (self.kind in _ALONE or self.stem in front.CURVED),
                 f"two plants overlap: a {self.kind} behind stem {self.stem} fills the box; lower "
                 "plants to 1, or set kind to soft_box, rotated_box or simplex and stem to another",
+            ),
+            (
+                self.plants > 1 and self.width > widest,
+                f"two plants overlap: {self.plants} of width {self.width} do not lie side by side; "
+                f"lower width to at most {widest} or plants to 1",
             ),
             (
                 self.stem in front.CURVED and (self.kind, self.depth, self.tip) != _CURVED,
@@ -205,10 +202,27 @@ class PlantedKnobs(Knobs):
                 self.tip and self.kind != "soft_box",
                 f"a {self.kind} has no tip; set tip to false or kind to soft_box",
             ),
+            (
+                self.kind in ("rotated_box", "simplex")
+                and is_too_thin(*map(as_written, (self.width, self.epsilon, self.depth))),
+                f"a {self.kind} of width {self.width} in a box of epsilon {self.epsilon} is "
+                f"finer than its grid; raise width{' or depth' if self.depth else ''}, or epsilon",
+            ),
         ]
 
 
-def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
+@dataclass(frozen=True)
+class Sown:
+    """What a seed puts where, before anything grows around it; `draw` is to go on from there."""
+
+    draw: Generator
+    box: Box
+    classes: Classes
+    front: Front
+    plants: list[Plant]
+
+
+def sow(knobs: PlantedKnobs, seed: int) -> Sown:
     # open and capped plants of a seed are alike
     draw = generator(FAMILY, knobs, seed, but_for=frozenset({"charges"}))
     epsilon = radius(knobs.epsilon)
@@ -216,23 +230,24 @@ def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
     box = Box.around(middle, epsilon)
     label, *others = (int(k) for k in draw.permutation(knobs.classes))
     classes = Classes(knobs.classes, label, tuple(islice(cycle(others), knobs.plants)))
-    site = _site(knobs, middle, epsilon)
+    before, plants = _front_and_plants(draw, knobs, _site(knobs, middle, epsilon), box)
+    return Sown(draw, box, classes, before, plants)
+
+
+def make(knobs: PlantedKnobs, seed: int) -> list[Instance]:
+    sown = sow(knobs, seed)
     soil = Soil(knobs.background, knobs.polarity, knobs.neurons, knobs.dilution)
-    before, plants = _front_and_plants(draw, knobs, site, box)
-    grove = planted_grove(draw, soil, plants, before, classes)
+    grove = planted_grove(sown.draw, soil, sown.plants, sown.front, sown.classes)
     bare = Design(
         FAMILY,
         knobs.model_dump(mode="json"),
         seed,
         (),
-        box,
-        Violation.misclassification(label, knobs.classes),
-        {"epsilon": str(epsilon)},
+        sown.box,
+        Violation.misclassification(sown.classes.label, knobs.classes),
+        {"epsilon": str(radius(knobs.epsilon))},
     )
-    further = "; ".join(" ".join(map(decimal, p.witness)) for p in grove.plants[1:])
-    if further:
-        bare = replace(bare, facts={**bare.facts, OTHER_WITNESSES: further})
-    biases = _biases(draw, grove, bare, classes, as_written(knobs.lead))
+    biases = _biases(sown.draw, grove, bare, sown.classes, as_written(knobs.lead))
     violated, robust = (_design(grove, bare, layers, biases) for layers in grove.twins)
     return [_robust(robust), _violated(violated, grove.plants[0].witness)]
 
@@ -242,7 +257,8 @@ def _site(knobs: PlantedKnobs, middle: tuple[Fraction, ...], epsilon: Fraction) 
     gamma, height = as_written(knobs.gamma), as_written(knobs.height)
     finest = max(_HEIGHT_BITS, 2 - leading_exponent(height))
     excess = nearest(height, -finest)
-    constant = nearest(gamma, leading_exponent(gamma) - (_BITS + _HEIGHT_BITS - finest))
+    bits = _BITS + _HEIGHT_BITS - finest - leading_exponent(1 + height)
+    constant = nearest(gamma, leading_exponent(gamma) - bits)
     width, depth = as_written(knobs.width), as_written(knobs.depth)
     return Site(middle, epsilon, width, knobs.placement, depth, knobs.tip, constant, excess)
 
@@ -348,9 +364,10 @@ def _violated(design: Design, witness: tuple[Fraction, ...]) -> Instance:
         low, high = violating_share(question)
     except (Rejected, Unsupported) as reason:
         raise CannotCertify(f"{FAMILY}: {reason}; try another seed") from None
-    probability = {"exact": str(low)}
     if low < high:
         probability = {"lower": str(short_below(low)), "upper": str(short_above(high))}
+    else:
+        probability = {"exact": str(low)}
     if design.layers:
         return violated_instance(design, witness, probability)
     margin = highest_margin(question.graph, question.question, Vector.of(witness))

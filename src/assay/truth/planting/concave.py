@@ -7,7 +7,7 @@ the set of points that no hinge charges, and a rim around it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 
@@ -16,12 +16,15 @@ from numpy.random import Generator
 
 from assay.errors import CannotCertify
 from assay.truth.dyadic import leading_exponent, nearest, power
+from assay.truth.planting.hull import Corner, Hull, Slabs
 from assay.truth.planting.matrices import Matrix, hadamard_blocks
 from assay.truth.planting.placement import GRID, Extent, Site, offsets, squeeze
 from assay.truth.planting.plant import Heights, Layers, Plant, with_bump
 
 _COARSE = -18
 _MOST_DRAWN = 100
+_LEAST_REACH = Fraction(3, 2)
+"""Of a rotated box or a simplex of half-width 1; that of more than two inputs is mostly larger."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,14 @@ class SoftBox:
     @property
     def extents(self) -> list[Extent]:
         return [Extent(w + self.heights.level, w + self.heights.level) for w in self.widths]
+
+    def hull(self, rows: Matrix, places: Sequence[Fraction]) -> Slabs:
+        """Around a box whose centre the rows bring to these places."""
+        return Slabs.around(
+            rows,
+            [p - e.down for p, e in zip(places, self.extents, strict=True)],
+            [p + e.up for p, e in zip(places, self.extents, strict=True)],
+        )
 
 
 def box_widths(draw: Generator, site: Site) -> tuple[Fraction, ...]:
@@ -75,15 +86,20 @@ def soft_box(draw: Generator, site: Site) -> Plant:
         for w, f in zip(box.widths, factors, strict=True)
     ]
     matrix = np.diag(_floats(factors))
+    hull = replace(box, widths=tuple(widths)).hull(matrix, stretched)
     if site.tip:
-        return _tipped(matrix, stretched, box.heights, centre)
+        return _tipped(matrix, stretched, box.heights, centre, hull)
     hinges, biases = interval_hinges(stretched, widths)
     below: Layers = ((hinges @ matrix, biases),)
-    return with_bump(below, [Fraction(1)] * (2 * len(centre)), box.heights, centre)
+    return with_bump(below, [Fraction(1)] * (2 * len(centre)), box.heights, centre, hull)
 
 
 def _tipped(
-    rows: Matrix, tips: Sequence[Fraction], heights: Heights, witness: tuple[Fraction, ...]
+    rows: Matrix,
+    tips: Sequence[Fraction],
+    heights: Heights,
+    witness: tuple[Fraction, ...],
+    hull: Hull,
 ) -> Plant:
     """A bump whose tip is where the rows have these values, and no plateau.
 
@@ -94,7 +110,7 @@ def _tipped(
     weight = np.concatenate([2 * rows, -rows])
     bias = np.array([*(-2 * float(t) for t in tips), *(float(foot + t) for t in tips)])
     row = [Fraction(1)] * len(weight)
-    return with_bump(((weight, bias),), row, heights, witness, lifted=foot * len(tips))
+    return with_bump(((weight, bias),), row, heights, witness, hull, lifted=foot * len(tips))
 
 
 def rotated_box(draw: Generator, site: Site) -> Plant:
@@ -102,7 +118,7 @@ def rotated_box(draw: Generator, site: Site) -> Plant:
     rows = _directions(draw, len(site.middle))
     back = _inverse(rows)
     reach = max(sum(abs(w) for w in row) + max(abs(w) for w in row) for row in back)
-    grid = _dense_grid(site)
+    grid = _dense_grid(site.width, site.depth)
     half = nearest(site.width * site.epsilon / reach, grid)
     chosen = _dense_heights(site, half)
     slack = half + power(grid)
@@ -116,7 +132,9 @@ def rotated_box(draw: Generator, site: Site) -> Plant:
     upper = [-float(t + half) for t in at_centre]
     lower = [float(t - half) for t in at_centre]
     below: Layers = ((np.concatenate([matrix, -matrix]), np.array([*upper, *lower])),)
-    return with_bump(below, [Fraction(1)] * (2 * len(site.middle)), chosen, centre)
+    halves = SoftBox((half,) * len(rows), chosen)
+    hull = halves.hull(matrix, at_centre)
+    return with_bump(below, [Fraction(1)] * (2 * len(site.middle)), chosen, centre, hull)
 
 
 def simplex(draw: Generator, site: Site) -> Plant:
@@ -125,15 +143,16 @@ def simplex(draw: Generator, site: Site) -> Plant:
     back, count = _inverse(rows), len(site.middle) + 1
     sizes = [_simplex_extent(row, Fraction(1), count, Fraction(1)) for row in back]
     reach = max(max(extent.down, extent.up) for extent in sizes)
-    grid = _dense_grid(site)
+    grid = _dense_grid(site.width, site.depth)
     half = nearest(site.width * site.epsilon / reach, grid)
     chosen = _dense_heights(site, half)
     slack = half + power(grid)
     extents = [_simplex_extent(row, slack, count, chosen.level) for row in back]
     centre, all_rows = _placed(draw, site, extents, [*rows, closing])
-    biases = [-float(nearest(t, grid) + half) for t in _images(all_rows, centre)]
+    biases = np.array([-float(nearest(t, grid) + half) for t in _images(all_rows, centre)])
     matrix = np.array([_floats(row) for row in all_rows])
-    return with_bump(((matrix, np.array(biases)),), [Fraction(1)] * count, chosen, centre)
+    hull = Corner.around(matrix, biases, chosen.level)
+    return with_bump(((matrix, biases),), [Fraction(1)] * count, chosen, centre, hull)
 
 
 def _placed(
@@ -153,15 +172,29 @@ def _simplex_extent(row: Sequence[Fraction], half: Fraction, count: int, level: 
     return Extent(reach * most - level * least - base, base + level * most - reach * least)
 
 
-def _dense_grid(site: Site) -> int:
+def is_too_thin(width: Fraction, epsilon: Fraction, depth: Fraction) -> bool:
+    """Whether no rotated box or simplex of this width is as thick as its grid asks for."""
+    return nearest(width * epsilon / _LEAST_REACH, _dense_grid(width, depth)) < _thinnest(
+        width, depth
+    )
+
+
+def _dense_grid(width: Fraction, depth: Fraction) -> int:
     """The grid of the biases of dense rows: coarser where a plant is squeezed, so steep."""
-    steepest = 4 * site.width / site.depth if site.depth else Fraction(1)
+    steepest = 4 * width / depth if depth else Fraction(1)
     return _COARSE + max(leading_exponent(steepest), 0)
 
 
+def _thinnest(width: Fraction, depth: Fraction) -> Fraction:
+    return 4 * power(_dense_grid(width, depth))
+
+
 def _dense_heights(site: Site, half: Fraction) -> Heights:
-    if half < 4 * power(_dense_grid(site)):
-        raise CannotCertify("planted: the plant is thinner than its grid; raise width or epsilon")
+    if half < _thinnest(site.width, site.depth):
+        raise CannotCertify(
+            "planted: the plant is thinner than its grid; raise width, depth or epsilon, or lower "
+            "inputs"
+        )
     return Heights.of_rim(site.constant, site.excess, half, 4 * half)
 
 

@@ -22,6 +22,7 @@ from assay.question.region import Box
 from assay.truth.dyadic import leading_exponent, nearest, power
 from assay.truth.planting.concave import box_widths
 from assay.truth.planting.front import Front
+from assay.truth.planting.hull import Slabs
 from assay.truth.planting.matrices import float32_layer
 from assay.truth.planting.placement import GRID, Extent, Site, offsets
 from assay.truth.planting.plant import Heights, Plant, with_bump
@@ -91,7 +92,8 @@ def _plant(
         rates.append(sign * power(leading_exponent(1 / (flat * steepness))))
     hinges = np.diag([float(rate) for rate in rates])
     biases = np.array([-float(r * s) for r, s in zip(rates, starts, strict=True)])
-    return with_bump(((hinges, biases),), [Fraction(1)] * (2 * count), heights, centre)
+    hull = Slabs.around(np.eye(count), [v - rim for v in lower], [v + rim for v in upper])
+    return with_bump(((hinges, biases),), [Fraction(1)] * (2 * count), heights, centre, hull)
 
 
 def _value(curve: Curve, argument: Fraction) -> Fraction:

@@ -18,6 +18,7 @@ from numpy.random import Generator
 
 from assay.errors import CannotCertify
 from assay.truth.dyadic import leading_exponent, nearest, power
+from assay.truth.planting.hull import Slabs
 from assay.truth.planting.placement import GRID, Site
 from assay.truth.planting.plant import Heights, Layers, Plant
 
@@ -60,7 +61,7 @@ def xor_lock(draw: Generator, site: Site, parities: int) -> Plant:
     turned[spare] = Parity(system[spare].bits, system[spare].turned, not system[spare].odd)
     ramps = _ramps(bits, len(site.middle))
     violated, robust = (_layers(ramps, s, count, chosen.top) for s in (system, turned))
-    return Plant(violated, robust, chosen, _witness(draw, site, bits))
+    return Plant(violated, robust, chosen, _witness(draw, site, bits), _hull(site, bits))
 
 
 def _sides(draw: Generator, site: Site, count: int) -> list[Fraction]:
@@ -188,3 +189,12 @@ def _witness(draw: Generator, site: Site, bits: Bits) -> tuple[Fraction, ...]:
         edge = start + bits.ramp if bit else start
         point[i] = nearest((face + edge) / 2, GRID)
     return tuple(point)
+
+
+def _hull(site: Site, bits: Bits) -> Slabs:
+    """The planted side of every bit, with its ramp: the parities have one solution only."""
+    ends = [[m - site.epsilon, m + site.epsilon] for m in site.middle]
+    for i, start, bit in zip(bits.inputs, bits.starts, bits.planted, strict=True):
+        ends[i][1 - bit] = start if bit else start + bits.ramp
+    lower, upper = zip(*ends, strict=True)
+    return Slabs.around(np.eye(len(ends)), lower, upper)

@@ -15,6 +15,7 @@ from math import ceil
 import numpy as np
 
 from assay.truth.dyadic import leading_exponent, power
+from assay.truth.planting.hull import Hull
 from assay.truth.planting.matrices import Matrix
 
 Layers = tuple[tuple[Matrix, Matrix], ...]
@@ -66,6 +67,8 @@ class Plant:
     robust: Layers
     heights: Heights
     witness: tuple[Fraction, ...]
+    hull: Hull
+    """Holds all that violates; the float version of what was planted, for random points."""
 
 
 def with_bump(
@@ -73,6 +76,7 @@ def with_bump(
     row: Sequence[Fraction],
     heights: Heights,
     witness: tuple[Fraction, ...],
+    hull: Hull,
     *,
     lifted: Fraction = Fraction(0),
 ) -> Plant:
@@ -80,7 +84,7 @@ def with_bump(
     weights = np.array([[-float(w) for w in row]])
     tops = (np.array([float(top + lifted)]) for top in (heights.top, heights.lowered_top))
     violated, robust = ((*below, (weights, top)) for top in tops)
-    return Plant(violated, robust, heights, witness)
+    return Plant(violated, robust, heights, witness, hull)
 
 
 def capped(plant: Plant, above: Fraction) -> Plant:

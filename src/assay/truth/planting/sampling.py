@@ -1,14 +1,13 @@
 """Whether random points agree with the probability that a planted truth claims.
 
-Points are drawn uniformly from boxes around the plants, so that a small probability can be seen,
-and their hits are compared with the claim by binomial error. The boxes come from the witnesses and
-the documented reach of a plant, not from what proves the claim; points all over the question's box
-make sure that nothing violates outside of them.
+Points are drawn uniformly from hulls of the plants, so that a small probability can be seen, and
+their hits are compared with the claim by binomial error. The hulls come from what the parameters
+and the seed plant, not from what proves the claim; points all over the question's box, and all
+around the witnesses, make sure that nothing violates outside of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -17,16 +16,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from assay.errors import BadInput
 from assay.question.network import Network
 from assay.question.property import Case
 from assay.question.torch_view import torch_view
-from assay.truth.planted import OTHER_WITNESSES
+from assay.question.vnnlib import decimal
+from assay.truth.planted import FAMILY, PlantedKnobs, sow
+from assay.truth.planting.plant import Plant
 from assay.truth.record import Truth
 
 Points = NDArray[np.float64]
 POINTS = 100_000
-_REACH = 1.6
-"""No convex plant gets further from its witness, in half-widths, its rim included."""
 _FEWEST = 20
 """With fewer expected hits the normal approximation says little."""
 _SIGMAS = 5.0
@@ -35,9 +35,9 @@ _AT_ONCE = 20_000
 
 @dataclass(frozen=True)
 class Agreement:
-    """`hits` of `points` drawn from boxes of this share of the question's, and what was expected.
+    """`hits` of `points` drawn from hulls of this share of the box, and what was expected.
 
-    `outside` counts violating points that lie in none of these boxes.
+    `outside` counts violating points that lie in none of these hulls.
     """
 
     points: int
@@ -72,49 +72,42 @@ def sampled(
         raise ValueError("the truth claims no probability")
     ends = [Fraction(stated[key]) for key in ("exact", "lower", "upper") if key in stated]
     low, high = (np.array([float(v) for v in side]) for side in (case.box.lower, case.box.upper))
-    boxes = [
-        (np.maximum(low, centre - reach), np.minimum(high, centre + reach))
-        for centre, reach in _around(truth.parameters, _witnesses(truth), high - low)
-    ]
-    volumes = np.array([np.prod((b - a) / (high - low)) for a, b in boxes])
+    plants = _plants(truth, case)
+    hulls = [plant.hull for plant in plants]
+    shares = np.array([hull.log_volume() - np.log(high - low).sum() for hull in hulls])
+    shares = np.exp(shares)
     draw = np.random.default_rng(seed)
-    # a point in several boxes counts once for each: what it stands for is shared among them
-    chosen = draw.choice(len(boxes), points, p=volumes / volumes.sum())
-    starts, sides = (
-        np.array([a for a, _ in boxes])[chosen],
-        np.array([b - a for a, b in boxes])[chosen],
-    )
-    inside = starts + draw.random((points, len(low))) * sides
-    covered = sum(_within(inside, box).astype(float) for box in boxes)
+    counts = draw.multinomial(points, shares / shares.sum())
+    inside = np.concatenate([h.drawn(draw, int(n)) for h, n in zip(hulls, counts, strict=True)])
+    inside = inside[_within(inside, (low, high))]
+    # a point in several hulls counts once for each: what it stands for is shared among them
+    covered = np.maximum(sum(hull.holds(inside).astype(float) for hull in hulls), 1)
     hits = (_violating(network, case, inside) / covered).sum()
-    everywhere = low + draw.random((points // 4, len(low))) * (high - low)
-    alone = ~np.logical_or.reduce([_within(everywhere, box) for box in boxes])
-    weight = float(volumes.sum())
+    spread = float(str(truth.parameters["width"])) * (high - low)
+    centres = [np.array([float(v) for v in plant.witness]) for plant in plants]
+    away = [
+        low + draw.random((points // 4, len(low))) * (high - low),
+        *(c + (draw.random((points // 8, len(low))) - 0.5) * 2 * spread for c in centres),
+    ]
+    tried = np.clip(np.concatenate(away), low, high)
+    alone = ~np.logical_or.reduce([hull.holds(tried) for hull in hulls])
+    weight = float(shares.sum())
     return Agreement(
         points,
         weight,
         round(float(hits)),
         (float(ends[0]) / weight * points, float(ends[-1]) / weight * points),
-        int(_violating(network, case, everywhere[alone]).sum()),
+        int(_violating(network, case, tried[alone]).sum()),
     )
 
 
-def _witnesses(truth: Truth) -> list[Points]:
-    further = [line.split() for line in truth.facts.get(OTHER_WITNESSES, "").split(";") if line]
-    return [np.array([float(text) for text in line]) for line in (truth.witness or (), *further)]
-
-
-def _around(
-    knobs: Mapping[str, object], witnesses: Sequence[Points], sides: Points
-) -> list[tuple[Points, Points]]:
-    """Centres and reaches; tents and locks are all over the box."""
-    if knobs["kind"] in ("tent", "xor_lock"):
-        return [(witnesses[0], sides)]
-    widths = _REACH * float(str(knobs["width"]))
-    if knobs["depth"] and knobs["placement"] == "corner":
-        widths = min(widths, float(str(knobs["depth"])))
-    reach = widths * sides / 2
-    return [(witness, reach) for witness in witnesses]
+def _plants(truth: Truth, case: Case) -> list[Plant]:
+    sown = sow(PlantedKnobs.model_validate(truth.parameters), truth.seed)
+    if sown.box != case.box or tuple(map(decimal, sown.plants[0].witness)) != truth.witness:
+        raise BadInput(
+            f"{FAMILY}: parameters and seed of a truth plant something else; rebuild the benchmark"
+        )
+    return sown.plants
 
 
 def _within(points: Points, box: tuple[Points, Points]) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from assay.truth.planting.concave import drawn_box, interval_hinges
+from assay.truth.planting.hull import Folded
 from assay.truth.planting.matrices import Matrix
 from assay.truth.planting.placement import Site, offsets
 from assay.truth.planting.plant import Layers, Plant, with_bump
@@ -40,7 +41,9 @@ def tent(draw: Generator, site: Site, folds: int) -> Plant:
         m - epsilon + _unfolded(draw, t, epsilon, folds)
         for m, t in zip(middle, places, strict=True)
     )
-    return with_bump(last, [Fraction(1)] * (2 * count), box.heights, witness)
+    inside = box.hull(one, places).within(0, 2 * float(epsilon))
+    hull = Folded(inside, np.array([-v for v in lower]), float(epsilon), folds)
+    return with_bump(last, [Fraction(1)] * (2 * count), box.heights, witness, hull)
 
 
 def _unfolded(draw: Generator, place: Fraction, epsilon: Fraction, folds: int) -> Fraction:
