@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 PACKAGES = ("torch", "scipy.optimize", "scipy.sparse", "onnx.reference", "pydantic", "rich.table")
@@ -20,7 +21,7 @@ PACKAGES = ("torch", "scipy.optimize", "scipy.sparse", "onnx.reference", "pydant
 def preload() -> None:
     for name in (*PACKAGES, "assay.cli.main", "assay.suite.folder", "assay.truth.families"):
         importlib.import_module(name)
-    if len(os.listdir("/proc/self/task")) > 1:
+    if len([*Path("/proc/self/task").iterdir()]) > 1:
         raise RuntimeError("a package started a thread; leave it out of what is read beforehand")
 
 
