@@ -35,3 +35,23 @@ def test_smooth_backgrounds_are_validated_with_balls() -> None:
     assert found.found is not None
     (robust,) = run(*question["robust"], Budget(attacks=("quiet-units",)), "cpu")
     assert robust.found is None
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"kind": "soft_box", "inputs": 16, "width": 0.1, "charges": "capped"},
+        {"kind": "xor_lock", "inputs": 25, "parities": 26},
+    ],
+)
+def test_quiet_units_spend_all_their_restarts_on_the_few_units_of_a_plant(
+    knobs: dict[str, object],
+) -> None:
+    question = twins("planted", **knobs)["violated"]
+    usual, doubled = (
+        run(*question, Budget(strength, 0, ("quiet-units",)), "cpu")[0] for strength in (1, 2)
+    )
+    effort = attacks()["quiet-units"].effort
+    assert usual.found is None
+    assert usual.queries >= 0.9 * effort.restarts * 2 * effort.steps
+    assert 1.8 < doubled.queries / usual.queries < 2.2

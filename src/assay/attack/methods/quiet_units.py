@@ -4,7 +4,8 @@ A counterexample that gradients of the margin do not see is often made by units 
 nearly everywhere. The attack samples the box, takes the units before an activation that are quiet
 on nearly all samples, raises each one's argument by gradient steps from the samples where it is
 highest and from random points, and goes on from there with the margin. Of a unit that saturates at
-its upper end on nearly all samples the argument is lowered instead.
+its upper end on nearly all samples the argument is lowered instead. Few quiet units share all
+restarts; of many, those nearest to waking get the least number each.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ _SATURATED = 2.0
 """Beyond this a sigmoid or tanh hardly moves."""
 _QUIET = 0.05
 """A unit is quiet if at most this share of the samples moves it."""
-_SAMPLES = 4096
-_NEAREST, _ANYWHERE = 6, 6
-"""Starts of a unit: the samples that come nearest to waking it, and random points."""
+_SAMPLES, _MOST_SAMPLES = 4096, 2**15
+"""Of the usual effort, and of any."""
+_STARTS = 12
+"""The fewest of a unit: half the samples that come nearest to waking it, half random points."""
+_RESTARTS = 1536
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,28 +41,24 @@ class _Quiet:
     units: Tensor
     signs: Tensor
     nearest: Tensor
-    """Numbers of samples, [units, _NEAREST]."""
+    """Numbers of samples, [units, half of the starts of each]."""
 
 
 def _run(target: Target, effort: Effort) -> None:
-    samples = target.uniform(max(_NEAREST, min(_SAMPLES, 16 * target.at_once)))
+    samples = target.uniform(_sample_count(target, effort))
     with torch.no_grad():
         values = [_arguments(target, samples[rows]) for rows in target.batches(len(samples))]
     arguments = torch.cat(values)
     if not arguments.shape[1]:
         return
-    most = max(1, effort.restarts // (_NEAREST + _ANYWHERE))
-    quiet = _quiet(arguments, _thresholds(target), most)
-    if not len(quiet.units):
+    quiet = _quiet(arguments, _thresholds(target), effort.restarts)
+    count, nearest = quiet.nearest.shape
+    if not count:
         return
-    starts = torch.cat(
-        [
-            samples[quiet.nearest].flatten(0, 1),
-            target.uniform(_ANYWHERE * len(quiet.units)),
-        ]
-    )
-    owner = torch.arange(len(quiet.units), device=target.device)
-    owner = torch.cat([owner.repeat_interleave(n) for n in (_NEAREST, _ANYWHERE)])
+    anywhere = max(_STARTS, effort.restarts // count) - nearest
+    starts = torch.cat([samples[quiet.nearest].flatten(0, 1), target.uniform(anywhere * count)])
+    owner = torch.arange(count, device=target.device)
+    owner = torch.cat([owner.repeat_interleave(n) for n in (nearest, anywhere)])
 
     def woken(points: Tensor, rows: Tensor) -> Tensor:
         mine = owner[rows]
@@ -71,6 +70,12 @@ def _run(target: Target, effort: Effort) -> None:
     gait = replace(gait, signed=torch.arange(len(starts), device=target.device) % 2 == 0)
     raised = climbed(target, woken, starts, gait, effort.steps)
     descend(target, margin, raised.points, replace(gait, reach=gait.reach / 5), effort.steps)
+
+
+def _sample_count(target: Target, effort: Effort) -> int:
+    """In proportion to the restarts; their units are kept in memory all at once."""
+    wanted = max(_SAMPLES, _SAMPLES * effort.restarts // _RESTARTS)
+    return max(_STARTS, min(wanted, _MOST_SAMPLES, 16 * target.at_once))
 
 
 def _arguments(target: Target, points: Tensor) -> Tensor:
@@ -92,7 +97,7 @@ def _thresholds(target: Target) -> Tensor:
     return torch.cat(parts)
 
 
-def _quiet(arguments: Tensor, thresholds: Tensor, most: int) -> _Quiet:
+def _quiet(arguments: Tensor, thresholds: Tensor, restarts: int) -> _Quiet:
     low = (arguments > -thresholds).double().mean(0) <= _QUIET
     high = ((arguments < thresholds).double().mean(0) <= _QUIET) & (thresholds > 0)
     signs = torch.where(low, 1.0, -1.0).double()
@@ -100,14 +105,16 @@ def _quiet(arguments: Tensor, thresholds: Tensor, most: int) -> _Quiet:
         arguments.std(0, correction=0) + 1e-300
     )
     order = torch.where(low | high, closeness, -torch.inf).argsort(descending=True, stable=True)
-    units = order[: min(most, int((low | high).sum()))]
+    units = order[: min(max(1, restarts // _STARTS), int((low | high).sum()))]
     towards = arguments[:, units] * signs[units]
-    return _Quiet(units, signs[units], towards.topk(_NEAREST, dim=0).indices.T)
+    nearest = max(_STARTS, restarts // max(1, len(units))) // 2
+    found = towards.topk(min(nearest, len(arguments)), dim=0).indices.T
+    return _Quiet(units, signs[units], found)
 
 
 ATTACK = Attack(
     "quiet-units",
     "gradient ascent on rarely active units, then on the margin",
-    Effort(1536, 80),
+    Effort(_RESTARTS, 80),
     _run,
 )
