@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,22 @@ def test_hidden_needs_a_violation_and_the_whole_battery(
     assert ("part of the battery" in row.note) == (answer == "violated" and not whole)
 
 
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        (Result("odd", math.inf), "odd: no margin was a finite number"),
+        (Result("odd", 1.0, defect="OSError: x"), r"odd: ended early \(OSError: x\)"),
+        (Result("odd", -1.0, undecided="margin -1"), "exact arithmetic cannot tell"),
+    ],
+)
+def test_what_could_not_be_attacked_is_not_hidden(odd: Result, words: str) -> None:
+    row = row_of("a", "violated", (RESULTS[1], odd), True)
+    assert row.hidden == ""
+    assert re.search(words, row.note)
+    found = row_of("a", "violated", (RESULTS[0], odd), True)
+    assert (found.hidden, found.note) == ("no", "")
+
+
 def test_written_rows_are_read_again(tmp_path: Path) -> None:
     rows = [
         row_of("a", "violated", RESULTS, True),
@@ -55,6 +72,9 @@ def test_written_rows_are_read_again(tmp_path: Path) -> None:
         ("hidden", "hid", "attack.csv:1: has no column hidden"),
         (",no,", ",perhaps,", "attack.csv:2: hidden is 'perhaps', not yes or no"),
         ("-0.5", "x", "attack.csv:2: margin quick 'x' is not a number"),
+        (",7,", ",inf,", "attack.csv:2: queries 'inf' is not a whole number"),
+        (",7,", ",1e400,", "attack.csv:2: queries '1e400' is not a whole number"),
+        (",7,", ",-7,", "attack.csv:2: queries '-7' is not a whole number"),
         (",7,", ",", "attack.csv:2: has another number of cells"),
         ("\na,", "\na,,\na,", "another number of cells"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -13,6 +14,7 @@ from assay.attack.method import Effort
 from assay.attack.target import Found, Target
 from assay.difficulty.margin import MarginFunction
 from assay.errors import BadInput
+from assay.question.point_evaluation import PointEvaluation
 from assay.question.region import Box
 
 TINY = Fraction(1, 2**40)
@@ -54,6 +56,38 @@ def test_a_box_without_float32_numbers_keeps_its_own() -> None:
     with pytest.raises(Found) as end:
         at(found, 1 / 3)
     assert end.value.point == (third,)
+
+
+@pytest.mark.parametrize("exact", [None, (Fraction(-1), Fraction(1))])
+def test_what_exact_arithmetic_cannot_decide_is_remembered(
+    monkeypatch: pytest.MonkeyPatch, exact: tuple[Fraction, Fraction] | None
+) -> None:
+    monkeypatch.setattr(PointEvaluation, "margin", lambda *_: exact)
+    found = target(0.5, Box((Fraction(-1),), (Fraction(1),)))
+    at(found, 0.0)
+    assert found.undecided == ""
+    at(found, -0.75)
+    assert "margin -0.25" in found.undecided
+
+
+def test_an_attack_that_fails_does_not_cost_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no gradient\nhere")
+
+    monkeypatch.setitem(attacks(), "corners", replace(attacks()["corners"], run=fail))
+    question = affine([[1.0]], [2.0]), asked((Box((Fraction(-1),), (Fraction(1),)), positive()))
+    corners, points = run(*question, Budget(attacks=("corners", "random")), "cpu")
+    assert corners.defect == "RuntimeError: no gradient here"
+    assert corners.in_vain == "ended early (RuntimeError: no gradient here)"
+    assert points.in_vain == ""
+    assert points.queries == 50_000
+
+
+def test_a_constant_network_can_be_attacked_by_everybody() -> None:
+    question = affine([[0.0]], [2.0]), asked((Box((Fraction(-1),), (Fraction(1),)), positive()))
+    for result in run(*question, Budget(), "cpu"):
+        assert result.defect == ""
+        assert result.note or result.margin == 2
 
 
 def test_strength_multiplies_the_effort() -> None:

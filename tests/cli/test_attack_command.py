@@ -61,6 +61,7 @@ def test_a_part_of_the_battery_calls_nothing_hidden(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["whole"] is False
+    assert "violated instances are hidden" not in assay("attack", folder, *QUICK).stdout
     assert all(row["hidden"] != "yes" for row in document["instances"])
     assert list(document["attacks"]) == ["quiet-units"]
 
@@ -85,6 +86,12 @@ def test_a_wrong_label_stops_everything(folder: Path) -> None:
     assert "found by the attack" in done.stderr
     assert not (folder / "attack.csv").exists()
     assert len(json.loads((folder / "wrong-label.json").read_text())["point"]) == 3
+    files = (folder / "onnx" / f"{path.stem}.onnx", folder / "vnnlib" / f"{path.stem}.vnnlib")
+    alone = assay("attack", *files, *QUICK, "--json")
+    assert alone.returncode == 1
+    point = json.loads(alone.stdout)["point"]
+    assert len(point) == 3
+    assert f"the whole point: {' '.join(point)}" in alone.stderr
 
 
 def test_bad_instances_are_marked_and_the_others_attacked(folder: Path) -> None:
@@ -127,6 +134,14 @@ def test_foreign_files_are_kept(folder: Path) -> None:
     assert "no table of attacks of Assay's" in done.stderr
     assert (folder / "attack.csv").read_text() == "mine"
     (folder / "attack.csv").unlink()
+    for name in ("folder", "file"):
+        path = folder / "attack.json"
+        path.mkdir() if name == "folder" else path.write_text("mine")
+        done = assay("attack", folder, *QUICK)
+        assert done.returncode == 2
+        assert "attack.json" in done.stderr
+        assert "move it away" in done.stderr
+        path.rmdir() if name == "folder" else path.unlink()
     (folder / ".attack.jsonl").write_text("mine\n")
     assert "no file of Assay's" in assay("attack", folder, *QUICK).stderr
     assert (folder / ".attack.jsonl").read_text() == "mine\n"
@@ -154,6 +169,47 @@ def test_goes_on_after_a_kill(folder: Path) -> None:
     assert len(read(folder)) == 10
     # Another budget is never answered from what was done before.
     assert "known before" not in assay("attack", folder, *QUICK, "--seed", 1).stdout
+
+
+def test_a_stopped_command_is_not_forgotten_for_another(folder: Path) -> None:
+    progress = folder / ".attack.jsonl"
+    (folder / "onnx" / "empty.onnx").write_bytes(b"")
+    (question,) = (folder / "vnnlib").glob("*violated.vnnlib")
+    with (folder / "instances.csv").open("a") as stream:
+        stream.write(f"onnx/empty.onnx,vnnlib/{question.name},10\n")
+    assert assay("attack", folder, *QUICK).returncode == 2
+    again = assay("attack", folder, *QUICK)  # what was good is not attacked again
+    assert "2 of them known before" in again.stdout
+    lines = progress.read_text().splitlines()
+    assert json.loads(lines[-1]) == {"ended": True}
+    rows = [line for line in lines[1:] if "ended" not in line]
+    stopped = "\n".join([lines[0], *rows]) + "\n"
+    progress.write_text(stopped)
+    other = assay("attack", folder, *QUICK, "--seed", 1)
+    assert other.returncode == 2
+    assert "holds 2 finished rows of a stopped command (other seed)" in other.stderr
+    assert progress.read_text() == stopped
+    # Damaged rows and rows about another truth are made again.
+    (truth,) = (folder / "truth").glob("*violated.json")
+    truth.write_text(truth.read_text() + "\n")
+    damaged = {**json.loads(rows[0]), "found_by": 3, "margins": None}
+    progress.write_text("\n".join([lines[0], json.dumps(damaged), rows[1]]) + "\n")
+    done = assay("attack", folder, *QUICK)
+    assert "Traceback" not in done.stderr
+    assert "known before" not in done.stdout
+
+
+def test_a_part_of_the_battery_replaces_all_of_it_only_by_force(folder: Path) -> None:
+    assert assay("attack", folder, *QUICK).returncode == 0
+    settings = json.loads((folder / "attack.json").read_text())
+    (folder / "attack.json").write_text(json.dumps({**settings, "whole": True}, indent=1))
+    before = (folder / "attack.csv").read_bytes()
+    done = assay("attack", folder, "--attacks", "corners")
+    assert done.returncode == 2
+    assert "give --force to replace it" in done.stderr
+    assert (folder / "attack.csv").read_bytes() == before
+    assert assay("attack", folder, "--attacks", "corners", "--force").returncode == 0
+    assert (folder / "attack.csv").read_bytes() != before
 
 
 def test_a_sealed_benchmark_does_not_tell(folder: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ A result without a point says only that this much effort found nothing.
 from __future__ import annotations
 
 import math
+import os
 import time
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +20,7 @@ from assay.attack.method import Attack, Effort
 from assay.attack.target import Found, Target
 from assay.difficulty.margin import MarginFunction
 from assay.difficulty.profile import chosen_device
-from assay.errors import BadInput
+from assay.errors import AssayError, BadInput
 from assay.question.network import Network
 from assay.question.property import Specification
 from assay.registry import declared, named
@@ -68,7 +69,8 @@ class Result:
     """What one attack reached: the lowest margin in float64, and `found` if that is exact.
 
     `queries` counts points evaluated, `gradients` points whose gradient was taken. `note` says why
-    an attack did not run.
+    an attack did not run, `defect` what ended it early, `undecided` what it found and exact
+    arithmetic could not decide.
     """
 
     attack: str
@@ -78,6 +80,19 @@ class Result:
     gradients: int = 0
     seconds: float = 0.0
     note: str = ""
+    defect: str = ""
+    undecided: str = ""
+
+    @property
+    def in_vain(self) -> str:
+        """Why finding nothing says nothing here; empty if the attack was run and failed."""
+        if self.note or self.found is not None:
+            return self.note
+        if self.defect:
+            return f"ended early ({self.defect})"
+        if self.undecided:
+            return f"seems to violate, and exact arithmetic cannot tell ({self.undecided})"
+        return "" if math.isfinite(self.margin) else "no margin was a finite number"
 
 
 def run(
@@ -105,7 +120,7 @@ def _attacked(function: MarginFunction, attack: Attack, budget: Budget) -> Resul
     if missing:
         return Result(attack.name, note=missing)
     begun = time.perf_counter()
-    found = None
+    found, defect = None, ""
     effort = budget.effort(attack).shared(len(function.cases))
     seen: list[Target] = []
     for case in range(len(function.cases)):
@@ -115,6 +130,13 @@ def _attacked(function: MarginFunction, attack: Attack, budget: Budget) -> Resul
         except Found as end:
             found = end
             break
+        except AssayError:
+            raise
+        except Exception as error:  # mostly another package's: the other attacks still count
+            if os.environ.get("ASSAY_DEBUG") == "1":
+                raise
+            defect = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            break
     return Result(
         attack.name,
         min(target.margin for target in seen),
@@ -122,4 +144,6 @@ def _attacked(function: MarginFunction, attack: Attack, budget: Budget) -> Resul
         sum(target.queries for target in seen),
         sum(target.gradients for target in seen),
         time.perf_counter() - begun,
+        defect=defect,
+        undecided="; ".join(target.undecided for target in seen if target.undecided),
     )

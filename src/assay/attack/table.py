@@ -2,7 +2,8 @@
 
 An instance is `hidden` if it is violated, every attack of the battery ran and none of them found a
 violation that survives exact arithmetic; `no` if one did; and blank where there is nothing to hide
-or nothing can be said: robust instances, no truth, or only a part of the battery.
+or nothing can be said: robust instances, no truth, only a part of the battery, or an attack that
+could evaluate nothing or decide nothing. Then `note` says so.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import BadInput
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 ATTACK_FILE = "attack.csv"
 SETTINGS_FILE = "attack.json"
 YES, NO, UNKNOWN = "yes", "no", ""
+PARTIAL = "only a part of the battery ran"
 _MARGIN = "margin "
+_MOST_DIGITS = 18
 _AGAIN = "run `assay attack` on the benchmark again"
 _FIRST = (
     "instance",
@@ -65,6 +68,8 @@ class AttackRow:
     onnx_sha256: str = ""
     vnnlib_sha256: str = ""
     note: str = ""
+    truth_sha256: str = ""
+    """Of what was known about the answer; not part of the file."""
 
     @property
     def group(self) -> str:
@@ -79,9 +84,8 @@ def row_of(instance: str, answer: str, results: Sequence[Result], whole: bool) -
     hidden = UNKNOWN
     if finders:
         hidden = NO
-    elif answer == "violated" and whole:
+    elif answer == "violated" and whole and not any(result.in_vain for result in results):
         hidden = YES
-    partial = "only a part of the battery ran" if hidden == UNKNOWN and answer == "violated" else ""
     return AttackRow(
         instance,
         "ok",
@@ -92,8 +96,20 @@ def row_of(instance: str, answer: str, results: Sequence[Result], whole: bool) -
         gradients=sum(result.gradients for result in spent),
         seconds=round(sum(result.seconds for result in results), 3),
         margins={result.attack: result.margin for result in results if not result.note},
-        note=partial,
+        note="" if finders else _reservations(answer, results, whole),
     )
+
+
+def _reservations(answer: str, results: Sequence[Result], whole: bool) -> str:
+    """What keeps a question on which nothing was found from being called hidden."""
+    by_reason: dict[str, list[str]] = {}
+    for result in results:
+        if result.in_vain and not result.note:
+            by_reason.setdefault(result.in_vain, []).append(result.attack)
+    notes = [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()]
+    if answer == "violated" and not whole:
+        notes.insert(0, PARTIAL)
+    return "; ".join(notes)
 
 
 def written(rows: Sequence[AttackRow], attacks: Sequence[str]) -> bytes:
@@ -152,13 +168,12 @@ def _parsed(cells: Mapping[str, str], place: str) -> AttackRow:
         for name, text in cells.items()
         if name.startswith(_MARGIN) and text
     }
-    whole = {name: _number(cells[name] or "0", f"{place}: {name}") for name in _FIRST[-3:]}
     return AttackRow(
         **{name: cells[name] for name in (*_FIRST[:6], *_LAST)},
         found_by=tuple(cells["found_by"].split()),
-        queries=int(whole["queries"]),
-        gradients=int(whole["gradients"]),
-        seconds=whole["seconds"],
+        queries=_count(cells["queries"], f"{place}: queries"),
+        gradients=_count(cells["gradients"], f"{place}: gradients"),
+        seconds=_number(cells["seconds"] or "0", f"{place}: seconds"),
         margins=margins,
     )
 
@@ -171,3 +186,31 @@ def _number(text: str, place: str) -> float:
     if math.isnan(value):
         raise BadInput(f"{place} {text[:40]!r} is not a number; {_AGAIN}")
     return value
+
+
+def _count(text: str, place: str) -> int:
+    """A whole number, as this file writes it; nothing where there is none."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        raise BadInput(f"{place} {text[:40]!r} is not a whole number; {_AGAIN}")
+    return int(text)
+
+
+def row_from(line: Mapping[str, Any]) -> AttackRow:
+    """A row from the fields of one, as `asdict` gives them; ValueError if they are none."""
+    row = AttackRow(
+        **{name: line[name] for name in AttackRow.__dataclass_fields__ if name != "found_by"},
+        found_by=tuple(line["found_by"]),
+    )
+    words = (row.instance, row.status, row.family, row.kind, row.answer, row.note, *row.found_by)
+    words += (row.onnx_sha256, row.vnnlib_sha256, row.truth_sha256)
+    numbers = (row.seconds, *row.margins.values())
+    if (
+        not all(isinstance(word, str) for word in (*words, *row.margins))
+        or not all(isinstance(number, int | float) for number in numbers)
+        or not all(isinstance(count, int) for count in (row.queries, row.gradients))
+        or row.hidden not in (YES, NO, UNKNOWN)
+    ):
+        raise ValueError("no row of attacks")
+    return row

@@ -2,8 +2,9 @@
 
 An attack returns nothing. Each forward pass goes through `Target.outputs`, which counts it, keeps
 the lowest margin, and ends the attack with `Found` at the first point that is a violation in exact
-arithmetic after its inputs were rounded to float32. Backward passes are counted as they happen, so
-attacks of other packages are counted alike.
+arithmetic after its inputs were rounded to float32. A violation in float64 that exact arithmetic
+cannot decide is remembered. Backward passes are counted as they happen, so attacks of other
+packages are counted alike.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class Target:
         room = _NUMBERS_AT_ONCE[self.device.type] // sum(tensor_sizes(function.network))
         self.at_once = max(1, min(_POINTS_AT_ONCE[self.device.type], room))
         self._looks, self._refuted = 0, math.inf
+        self.undecided = ""
+        """What exact arithmetic could not decide: the last violation in float64 of that kind."""
 
     @property
     def inputs(self) -> int:
@@ -123,9 +126,12 @@ class Target:
 
     def _look(self, point: Tensor, margin: float) -> None:
         rounded = self._case.box.nearest_float32(point.tolist())
-        exact = PointEvaluation(self._function.network, rounded).margin(self._case.violation)
+        evaluation = PointEvaluation(self._function.network, rounded)
+        exact = evaluation.margin(self._case.violation)
         if exact is not None and exact[1] <= 0:
             raise Found(rounded, exact[1])
+        if margin <= 0 and (exact is None or exact[0] <= 0):
+            self.undecided = f"margin {margin:.6g}; {'; '.join(evaluation.notes)}"
         self._looks, self._refuted = self._looks + 1, margin
 
     def _count(self, points: Tensor) -> None:

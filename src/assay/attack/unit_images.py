@@ -10,7 +10,8 @@ of it stands for nothing. The classes are those of `losses`, the right one is 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import metadata, util
 from typing import Any
 
@@ -38,9 +39,11 @@ class ImageClassifier(torch.nn.Module):
         self.anchor = torch.nn.Parameter(torch.zeros(1, device=target.device), False)
 
     def forward(self, images: Tensor) -> Tensor:
-        share = torch.nan_to_num(images.flatten(1)[:, self._pixels].double(), 0.5)
-        points = self._target.inside(share.clamp(0, 1))
-        return self._scores(self._target, self._target.outputs(points)).float()
+        share = torch.nan_to_num(images.flatten(1)[:, self._pixels].double(), 0.5).clamp(0, 1)
+        points = self._target.inside(share)
+        found = self._scores(self._target, self._target.outputs(points))
+        # The package fails where nothing depends on the image, as in a constant network.
+        return (found + 0 * share.sum(1, keepdim=True)).float()
 
     def grey(self, count: int) -> tuple[Tensor, Tensor]:
         """So many centres of the box, and their right class."""
@@ -63,12 +66,34 @@ def installed() -> str:
 
 def attack_images(target: Target, scores: Scores, kind: str, restarts: int, **options: Any) -> None:
     """Run an attack of the package from so many centres at once, its starts random."""
+    with _package(target, scores) as (package, model):
+        for rows in target.batches(restarts):
+            seed = _seed(target)
+            attack = getattr(package, kind)(model, eps=RADIUS, seed=seed, **options)
+            attack(*model.grey(rows.stop - rows.start))
+
+
+def attack_boundary(target: Target, scores: Scores, restarts: int, **options: Any) -> None:
+    """FAB from the centre, which needs one row, and from random starts."""
+    with _package(target, scores) as (package, model):
+        attack = package.FAB(model, eps=RADIUS, seed=_seed(target), n_restarts=1, **options)
+        attack(*model.grey(1))
+        for rows in target.batches(restarts - 1):
+            torch.manual_seed(_seed(target))
+            with torch.no_grad():
+                images = model.grey(rows.stop - rows.start)
+                attack.attack_single_run(*images, use_rand_start=True)
+
+
+@contextmanager
+def _package(target: Target, scores: Scores) -> Iterator[tuple[Any, ImageClassifier]]:
+    """It seeds the random numbers of everybody; those are as before in the end."""
     import torchattacks
 
-    model = ImageClassifier(target, scores)
     devices = [target.device] if target.device.type == "cuda" else []
     with torch.random.fork_rng(devices):
-        for rows in target.batches(restarts):
-            seed = int(torch.randint(2**31, (1,), generator=target.draw, device=target.device))
-            attack = getattr(torchattacks, kind)(model, eps=RADIUS, seed=seed, **options)
-            attack(*model.grey(rows.stop - rows.start))
+        yield torchattacks, ImageClassifier(target, scores)
+
+
+def _seed(target: Target) -> int:
+    return int(torch.randint(2**31, (1,), generator=target.draw, device=target.device))

@@ -27,6 +27,9 @@ def attack(
         str, typer.Option(metavar="cpu|cuda|auto", help="Where the attacks run.")
     ] = "cpu",
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
+    force: Annotated[
+        bool, typer.Option(help="Let a part of the battery replace a table of all of it.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Attack every question with a battery of a stated budget; writes DIR/attack.csv.
@@ -55,11 +58,11 @@ def attack(
 
     budget = Budget(strength, seed, tuple(dict.fromkeys(attacks or ())))
     device = device_named(device).type
-    with resumable(), stopped_by_a_wrong_label():
+    with resumable(), stopped_by_a_wrong_label(whole_point=len(paths) == 2, as_json=as_json):
         if len(paths) == 1:
             with shown_progress("attack") as watcher:
                 cores = jobs or available_cores()
-                found = attack_folder(paths[0], budget, device, cores, watcher)
+                found = attack_folder(paths[0], budget, device, cores, watcher, force=force)
         elif len(paths) == 2:
             found = attack_question(paths[0], paths[1], budget, device)
         else:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.attack.table import ATTACK_FILE, NO, YES, AttackRow
+from assay.attack.table import ATTACK_FILE, NO, PARTIAL, YES, AttackRow
 from assay.cli.output import print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -46,10 +46,13 @@ def _cells(row: AttackRow) -> tuple[object, ...]:
 
 def _sentences(found: Attacked, target: Path | None) -> Iterator[str]:
     groups = dict.fromkeys(row.group for row in found.rows if row.answer == "violated")
-    for group in groups:
+    for group in groups if found.settings["whole"] else ():
         violated = [r for r in found.rows if r.group == group and r.answer == "violated"]
         hidden = sum(row.hidden == YES for row in violated)
         yield f"{group}: {hidden} of {len(violated)} violated instances are hidden."
+    for row in found.rows:
+        if row.status == "ok" and row.note not in ("", PARTIAL):
+            yield f"{row.instance}: not called hidden; {row.note}."
     finders = Counter(name for row in found.rows if row.hidden == NO for name in row.found_by)
     if finders:
         yield "Found by: " + ", ".join(f"{n} {c}" for n, c in finders.most_common()) + "."

@@ -64,7 +64,7 @@ def profile(
         from assay.difficulty.profile import chosen_device
 
         chosen_device(device)
-    with resumable(), stopped_by_a_wrong_label():
+    with resumable(), stopped_by_a_wrong_label(whole_point=len(paths) == 2, as_json=as_json):
         if len(paths) == 1:
             with shown_progress("profile") as watcher:
                 found = profile_folder(paths[0], settings, jobs or available_cores(), watcher)

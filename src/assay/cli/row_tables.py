@@ -8,16 +8,22 @@ from contextlib import contextmanager
 
 import typer
 
+from assay.cli.output import print_json
 from assay.errors import WrongLabel
 from assay.suite.row_progress import INTERNAL, RowOutcome
 
 
 @contextmanager
-def stopped_by_a_wrong_label() -> Iterator[None]:
+def stopped_by_a_wrong_label(*, whole_point: bool, as_json: bool) -> Iterator[None]:
+    """Say what is wrong, with the `whole_point` where no file holds it."""
     try:
         yield
     except WrongLabel as error:
+        if as_json:
+            print_json({"wrong_label": str(error), "point": list(error.point)})
         print(f"assay: {error}", file=sys.stderr)
+        if whole_point:
+            print(f"assay: the whole point: {' '.join(error.point)}", file=sys.stderr)
         raise typer.Exit(1) from None
 
 

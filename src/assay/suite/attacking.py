@@ -23,12 +23,14 @@ from assay.attack.table import (
     START,
     YES,
     AttackRow,
+    row_from,
     row_of,
     written,
 )
-from assay.errors import AssayError, WrongLabel
+from assay.errors import AssayError, BadInput, Unsupported, WrongLabel
 from assay.suite.folder import BenchmarkFolder, instance_name
 from assay.suite.row_progress import (
+    INTERNAL,
     RowProgress,
     defect_note,
     hashes,
@@ -40,9 +42,11 @@ from assay.suite.row_progress import (
 from assay.suite.workers import Watcher
 
 if TYPE_CHECKING:
-    from assay.attack.battery import Budget
+    from assay.attack.battery import Budget, Result
 
 PROGRESS_FILE = ".attack.jsonl"
+_SETTINGS_START = '{\n "assay"'
+"""How our own attack.json begins."""
 
 
 @dataclass(frozen=True)
@@ -71,30 +75,57 @@ class Attacked:
 
 
 def attack_folder(
-    path: Path, budget: Budget, device: str, jobs: int, watcher: Watcher | None = None
+    path: Path,
+    budget: Budget,
+    device: str,
+    jobs: int,
+    watcher: Watcher | None = None,
+    *,
+    force: bool = False,
 ) -> Attacked:
-    """Attack every instance of a benchmark folder; writes `attack.csv` and `attack.json`."""
+    """Attack every instance of a benchmark folder; writes `attack.csv` and `attack.json`.
+
+    A part of the battery replaces a table of all of it only by `force`.
+    """
     folder = BenchmarkFolder.open(path)
     refuse_foreign(path / ATTACK_FILE, START, "table of attacks")
+    refuse_foreign(path / SETTINGS_FILE, _SETTINGS_START, "record of attacks")
+    if not (budget.whole or force):
+        _refuse_to_replace_all(path)
     tasks = [AttackTask(e.name, e.onnx, e.vnnlib, e.truth, budget, device) for e in folder.entries]
     settings = settings_of(budget, device)
     head = {"assay": assay.__version__, "settings": settings}
     with row_progress(path / PROGRESS_FILE, head, "attacking") as progress:
-        found = progress.known({task.name: (task.onnx, task.vnnlib) for task in tasks})
-        known = {name: _row(line) for name, line in found.items()}
+        known = progress.known({t.name: (t.onnx, t.vnnlib, t.truth) for t in tasks}, row_from)
         try:
             rows = _attacked(tasks, known, jobs, watcher or Watcher(), progress)
         except WrongLabel as error:
             raise with_witness(path, error) from None
         names = [attack.name for attack in budget.chosen]
+        made = Attacked(tuple(rows), len(known), settings)
         document = {"assay": assay.__version__, **settings, "counts": _counts(rows)}
         progress.finish(
             {
                 path / SETTINGS_FILE: json.dumps(document, indent=1).encode() + b"\n",
                 path / ATTACK_FILE: written(rows, names),
-            }
+            },
+            failed=bool(made.failed),
         )
-    return Attacked(tuple(rows), len(known), settings)
+    return made
+
+
+def _refuse_to_replace_all(path: Path) -> None:
+    if not ((path / SETTINGS_FILE).exists() and (path / ATTACK_FILE).exists()):
+        return
+    try:
+        whole = json.loads((path / SETTINGS_FILE).read_bytes())["whole"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        whole = True  # nobody knows
+    if whole:
+        raise BadInput(
+            f"{path / ATTACK_FILE}: is of the whole battery, and this would be of a part of it; "
+            "give --force to replace it, or move it away"
+        )
 
 
 def attack_question(onnx: Path, vnnlib: Path, budget: Budget, device: str) -> Attacked:
@@ -131,8 +162,8 @@ def attack_task(task: AttackTask) -> AttackRow:
     from assay.truth.record import read_truth_about
 
     torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
-    sha256 = hashes((task.onnx, task.vnnlib))
-    truth = None if task.truth is None else read_truth_about(task.truth, *sha256)
+    sha256 = hashes((task.onnx, task.vnnlib, task.truth))
+    truth = None if task.truth is None else read_truth_about(task.truth, *sha256[:2])
     network, specification = read_question(task.onnx, task.vnnlib)
     try:
         results = run(network, specification, task.budget, task.device)
@@ -140,6 +171,9 @@ def attack_task(task: AttackTask) -> AttackRow:
         raise
     except Exception as error:
         return _failed(task.name, defect_note(error))
+    defects = [result.defect for result in results if result.defect]
+    if defects and all(result.defect or result.note for result in results):
+        return _failed(task.name, f"{INTERNAL} ({defects[0]})")
     if truth is not None and truth.answer == "robust":
         _hold_to_label(network.place, results)
     row = row_of(task.name, "" if truth is None else truth.answer, results, task.budget.whole)
@@ -149,16 +183,24 @@ def attack_task(task: AttackTask) -> AttackRow:
         kind="" if truth is None else str(truth.parameters.get("kind", "")),
         onnx_sha256=sha256[0],
         vnnlib_sha256=sha256[1],
+        truth_sha256=sha256[2],
     )
 
 
-def _hold_to_label(place: str, results: Sequence[Any]) -> None:
+def _hold_to_label(place: str, results: Sequence[Result]) -> None:
+    """WrongLabel where a violation was found, Unsupported where nobody can tell."""
     from assay.difficulty.label import refuted
 
     for result in results:
         if result.found is not None:
             point, margin = result.found.point, result.found.margin
             raise refuted(place, "is violated", point, margin, f"the attack {result.attack}")
+    for result in results:
+        if result.undecided:
+            raise Unsupported(
+                f"{place}: said to be robust, seems violated, and exact arithmetic cannot tell "
+                f"({result.attack}: {result.undecided}); look at this instance by hand"
+            )
 
 
 def _attacked(
@@ -170,7 +212,8 @@ def _attacked(
 ) -> list[AttackRow]:
     def keep(row: AttackRow) -> None:
         assert progress is not None
-        progress.add(row.instance, (row.onnx_sha256, row.vnnlib_sha256), asdict(row))
+        sha256 = (row.onnx_sha256, row.vnnlib_sha256, row.truth_sha256)
+        progress.add(row.instance, sha256, asdict(row))
 
     return made_rows(
         attack_task,
@@ -186,11 +229,6 @@ def _attacked(
 
 def _failed(name: str, note: str) -> AttackRow:
     return AttackRow(name, "failed", note=note)
-
-
-def _row(line: Mapping[str, Any]) -> AttackRow:
-    cells = {name: line[name] for name in AttackRow.__dataclass_fields__}
-    return AttackRow(**{**cells, "found_by": tuple(line["found_by"])})
 
 
 def _counts(rows: Sequence[AttackRow]) -> dict[str, dict[str, int]]:

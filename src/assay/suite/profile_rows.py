@@ -62,7 +62,8 @@ TIMINGS = ("seconds", "search_seconds", "crown_seconds")
 class Row:
     """`status` is `ok` or `failed`; a failed row has a note and no numbers.
 
-    `point` is where the lowest margin was found; it is not part of the file.
+    `point` is where the lowest margin was found; neither it nor `truth_sha256`, of what was known
+    about the answer, is part of the file.
     """
 
     instance: str
@@ -70,11 +71,13 @@ class Row:
     cells: Mapping[str, Cell] = field(default_factory=dict)
     note: str = ""
     point: tuple[float, ...] = ()
+    truth_sha256: str = ""
 
     @property
-    def hashes(self) -> tuple[str, str]:
-        """The sha256 of both files that it is about."""
-        return str(self.cells["onnx_sha256"]), str(self.cells["vnnlib_sha256"])
+    def hashes(self) -> tuple[str, str, str]:
+        """The sha256 of the files that it is about."""
+        both = str(self.cells["onnx_sha256"]), str(self.cells["vnnlib_sha256"])
+        return *both, self.truth_sha256
 
     def fields(self, settings: Settings) -> list[str]:
         known: dict[str, Cell] = {
@@ -88,8 +91,8 @@ class Row:
         return [_text(known.get(column, "")) for column in COLUMNS]
 
 
-def row_of(instance: str, profile: Profile, hashes: tuple[str, str] = ("", "")) -> Row:
-    """The row of a profile of two files with these sha256."""
+def row_of(instance: str, profile: Profile, hashes: tuple[str, str, str] = ("", "", "")) -> Row:
+    """The row of a profile of a network, a question and a truth with these sha256."""
     interval, regions, dimension = profile.interval, profile.regions, profile.dimension
     cells: dict[str, Cell] = {
         "M_min": profile.minimum,
@@ -125,7 +128,7 @@ def row_of(instance: str, profile: Profile, hashes: tuple[str, str] = ("", "")) 
         "onnx_sha256": hashes[0],
         "vnnlib_sha256": hashes[1],
     }
-    return Row(instance, "ok", cells, profile.note, profile.point)
+    return Row(instance, "ok", cells, profile.note, profile.point, hashes[2])
 
 
 def written(rows: Sequence[Row], settings: Settings) -> bytes:

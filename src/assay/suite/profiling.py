@@ -6,10 +6,10 @@ is stopped or killed goes on from there. `profile.csv` appears when all rows are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import assay
 from assay.difficulty.profile_table import PROFILE_FILE
@@ -68,17 +68,14 @@ def profile_folder(
     tasks = [_task(entry, settings) for entry in folder.entries]
     head = {"assay": assay.__version__, "settings": asdict(settings)}
     with row_progress(path / PROGRESS_FILE, head, "profiling") as progress:
-        found = progress.known({task.name: (task.onnx, task.vnnlib) for task in tasks})
-        known = {
-            name: Row(name, "ok", line["cells"], line["note"], tuple(line["point"]))
-            for name, line in found.items()
-        }
+        known = progress.known({t.name: (t.onnx, t.vnnlib, t.truth) for t in tasks}, _row)
         try:
             rows = _profiled(tasks, known, jobs, watcher or Watcher(), progress)
         except WrongLabel as error:
             raise with_witness(path, error) from None
-        progress.finish({path / PROFILE_FILE: written(rows, settings)})
-    return Profiled(tuple(rows), len(known))
+        made = Profiled(tuple(rows), len(known))
+        progress.finish({path / PROFILE_FILE: written(rows, settings)}, failed=bool(made.failed))
+    return made
 
 
 def profile_question(onnx: Path, vnnlib: Path, settings: Settings) -> Profiled:
@@ -98,7 +95,7 @@ def profile_task(task: ProfileTask) -> Row:
     from assay.question.asked import read_question
 
     torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
-    sha256 = hashes((task.onnx, task.vnnlib))
+    sha256 = hashes((task.onnx, task.vnnlib, task.truth))
     label = _label(task, sha256)
     network, specification = read_question(task.onnx, task.vnnlib)
     try:
@@ -114,14 +111,26 @@ def _task(entry: FolderEntry, settings: Settings) -> ProfileTask:
     return ProfileTask(entry.name, entry.onnx, entry.vnnlib, entry.truth, settings)
 
 
-def _label(task: ProfileTask, sha256: tuple[str, str]) -> Label | None:
+def _row(line: Mapping[str, Any]) -> Row:
+    cells, note, point = line["cells"], line["note"], tuple(line["point"])
+    if not set(cells) <= set(COLUMNS) or not isinstance(note, str):
+        raise ValueError("no row of a profile")
+    if not all(isinstance(cell, int | float | str) for cell in (*cells.values(), *point)):
+        raise ValueError("no row of a profile")
+    row = Row(line["instance"], "ok", dict(cells), note, point, line["hashes"][2])
+    if row.hashes[:2] != tuple(line["hashes"][:2]):
+        raise ValueError("a row about other files")
+    return row
+
+
+def _label(task: ProfileTask, sha256: tuple[str, str, str]) -> Label | None:
     """What a truth about these very files says."""
     from assay.difficulty.label import Label
     from assay.truth.record import read_truth_about
 
     if task.truth is None:
         return None
-    truth = read_truth_about(task.truth, *sha256)
+    truth = read_truth_about(task.truth, *sha256[:2])
     return Label(truth.answer, truth.margin)
 
 

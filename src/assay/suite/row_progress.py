@@ -2,7 +2,8 @@
 
 Finished rows go to a hidden file as they come, behind a line that says how they were made; the same
 command goes on from there, for instances whose files are still the same. The table itself appears
-when all rows are known.
+when all rows are known; the hidden file stays while some of them failed, so that whoever mends
+those does not pay for the others again.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from assay.suite.journal import writing
 from assay.suite.line_journal import Line, LineJournal, line_journal
 from assay.suite.workers import Outcome, Watcher, parallel
 
+_ENDED = "ended"
+"""A line with this key says that the table of the rows before it was written."""
 WRONG_LABEL_FILE = "wrong-label.json"
 INTERNAL = "internal error"
 """How the note of a row begins that failed by a defect of ours."""
-Files = tuple[Path, Path]
-"""The network and the question of an instance."""
+Files = tuple[Path, Path, Path | None]
+"""The network and the question of an instance, and what is known about its answer."""
+_DAMAGES = (KeyError, TypeError, ValueError, AttributeError)
 
 
 class RowTask(Protocol):
@@ -45,6 +49,7 @@ class RowOutcome(Protocol):
 
 Task = TypeVar("Task", bound=RowTask)
 Row = TypeVar("Row", bound=RowOutcome)
+Parsed = TypeVar("Parsed")
 
 
 class RowProgress:
@@ -53,25 +58,50 @@ class RowProgress:
     def __init__(self, path: Path, journal: LineJournal, head: Mapping[str, Any]) -> None:
         self._path, self._journal, self._head = path, journal, json.loads(json.dumps(head))
 
-    def known(self, files: Mapping[str, Files]) -> dict[str, Line]:
-        """Rows of an interrupted command with the same head about these very bytes."""
+    def known(
+        self, files: Mapping[str, Files], parsed: Callable[[Line], Parsed]
+    ) -> dict[str, Parsed]:
+        """Rows of an interrupted command with the same head about these very bytes.
+
+        A line that `parsed` makes no row of is as good as none; rows of a command with another
+        head are never thrown away.
+        """
         if self._journal.head is not None and "settings" not in self._journal.head:
             raise BadInput(f"{self._path}: is no file of Assay's; move it away")
         if self._journal.head != self._head:
+            self._refuse_to_forget()
             self._journal.restart(self._head)
             return {}
         rows = {}
         for line in self._journal.lines:
-            name = line.get("instance", "")
-            if name in files and line.get("hashes") == list(hashes(files[name])):
-                rows[name] = line
+            name = line.get("instance")
+            if not isinstance(name, str) or name not in files:
+                continue
+            if line.get("hashes") == list(hashes(files[name])):
+                with suppress(*_DAMAGES):
+                    rows[name] = parsed(line)
         return rows
 
-    def add(self, instance: str, sha256: tuple[str, str], row: Line) -> None:
+    def _refuse_to_forget(self) -> None:
+        lines = self._journal.lines
+        count = sum("instance" in line for line in lines)
+        if not count or _ENDED in lines[-1]:  # their table is there
+            return
+        before, now = _told(self._journal.head or {}), _told(self._head)
+        other = ", ".join(name for name in now if before.get(name) != now[name]) or "head"
+        raise BadInput(
+            f"{self._path}: holds {count} finished rows of a stopped command (other {other}); give "
+            "its options to go on, or remove the file to begin anew"
+        )
+
+    def add(self, instance: str, sha256: tuple[str, ...], row: Line) -> None:
         self._journal.append({"instance": instance, "hashes": sha256, **row})
 
-    def finish(self, written: Mapping[Path, bytes]) -> None:
-        """Put the finished files in their places, each whole or not at all."""
+    def finish(self, written: Mapping[Path, bytes], *, failed: bool) -> None:
+        """Put the finished files in their places, each whole or not at all.
+
+        While rows `failed` the others are kept for the same command.
+        """
         for target, data in written.items():
             temporary = target.with_name(f".{target.name}.new")
             try:
@@ -81,7 +111,10 @@ class RowProgress:
             finally:
                 with suppress(OSError):
                     temporary.unlink(missing_ok=True)
-        self._path.unlink(missing_ok=True)
+        if failed:
+            self._journal.append({_ENDED: True})
+        else:
+            self._path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -126,6 +159,12 @@ def made_rows(
     return [rows[task.name] for task in tasks]
 
 
+def _told(head: Mapping[str, Any]) -> dict[str, Any]:
+    """What a head says, name by name."""
+    settings = head["settings"]
+    return {"assay": head.get("assay"), **(settings if isinstance(settings, dict) else {})}
+
+
 def _reason(outcome: Outcome[Task, Row]) -> str:
     reason = str(outcome.error) if outcome.error is not None else f"not done: {outcome.death}"
     return " ".join(reason.split())
@@ -139,8 +178,14 @@ def defect_note(error: Exception) -> str:
     return f"{INTERNAL} ({type(error).__name__}: {reason})"
 
 
-def hashes(files: Files) -> tuple[str, str]:
-    return file_sha256(files[0]), file_sha256(files[1])
+def hashes(files: Files) -> tuple[str, str, str]:
+    """The sha256 of each; nothing for a file that is not there."""
+    network, question, truth = files
+    return (
+        file_sha256(network),
+        file_sha256(question),
+        "" if truth is None else file_sha256(truth),
+    )
 
 
 def refuse_foreign(path: Path, start: str, what: str) -> None:
