@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,9 +13,16 @@ import typer
 
 from assay.cli.process_signals import resumable
 from assay.errors import BadInput
+from assay.truth.training.settings import (
+    MOST_EPOCHS,
+    MOST_FINAL,
+    MOST_RESTARTS,
+    MOST_STEPS,
+    MOST_WINDOW,
+)
 
 if TYPE_CHECKING:
-    from assay.suite.training import TrainedNetwork
+    from assay.suite.training import Strength, TrainedNetwork
     from assay.truth.training.run import Progress
     from assay.truth.training.settings import Schedule, Setting
 
@@ -39,12 +47,15 @@ def train(
         list[float],
         typer.Option(help="Margin objective; 0 trains with cross-entropy; repeatable."),
     ] = (0.01,),  # type: ignore[assignment]
+    seed: Annotated[int, typer.Option(min=0, max=2**31, help="The first seed.")] = 0,
     seeds: Annotated[
-        int, typer.Option(min=1, max=_MOST_NETWORKS, help="Networks a setting: seeds 0, 1, ...")
+        int, typer.Option(min=1, max=_MOST_NETWORKS, help="Networks a setting, seeds upwards.")
     ] = 1,
-    epochs: Annotated[int, typer.Option(min=1, help="Epochs.")] = 5000,
-    restarts: Annotated[int, typer.Option(min=1, help="Restarts of an attack.")] = 150,
-    steps: Annotated[int, typer.Option(min=1, help="Steps of an attack.")] = 150,
+    epochs: Annotated[int, typer.Option(min=1, max=MOST_EPOCHS, help="Epochs.")] = 5000,
+    restarts: Annotated[
+        int, typer.Option(min=1, max=MOST_RESTARTS, help="Restarts of an attack.")
+    ] = 150,
+    steps: Annotated[int, typer.Option(min=1, max=MOST_STEPS, help="Steps of an attack.")] = 150,
     gentle: Annotated[
         float,
         typer.Option(min=0, max=1, help="First share of the epochs with a third of both."),
@@ -64,16 +75,23 @@ def train(
     look_every: Annotated[
         int, typer.Option(min=1, help="Epochs between two looks at what is hidden.")
     ] = 250,
-    final_restarts: Annotated[int, typer.Option(min=1, help="Of the attack that decides.")] = 1000,
-    final_steps: Annotated[int, typer.Option(min=1, help="Of the attack that decides.")] = 5000,
+    final_restarts: Annotated[
+        int, typer.Option(min=1, max=MOST_FINAL, help="Of the attack that decides.")
+    ] = 1000,
+    final_steps: Annotated[
+        int, typer.Option(min=1, max=MOST_FINAL, help="Of the attack that decides.")
+    ] = 5000,
+    battery: Annotated[
+        bool, typer.Option(help="Put what is left to the battery of assay attack.")
+    ] = True,
     device: Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Train networks that hide a counterexample from attacks; stopped, it goes on when repeated.
 
     All networks of one command are trained together, which a GPU does in little more time than
-    one. Writes networks/, the benchmark violated/ (every instance proved), the open questions
-    regular/ and training.json. On a CPU the paper's settings take days; see
+    one. Writes networks/, the benchmark violated/ (every instance proved, with attack.csv), the
+    open questions regular/ and training.json. On a CPU the paper's settings take days; see
     docs/families/trained.md.
 
     Examples:
@@ -101,17 +119,25 @@ def train(
     )
     settings = [
         Setting(seed, e, w, m or None, shell, last, persist)
-        for e, w, m, last, seed in product(epsilon, window, margin, last_step, range(seeds))
+        for e, w, m, last, seed in product(
+            epsilon, window, margin, last_step, range(seed, seed + seeds)
+        )
     ]
     _refuse(schedule, settings)
     chosen = _device(device)
+    from assay.cli.output import shown_progress
+    from assay.suite.trained_battery import Battery
     from assay.suite.training import Strength, train_into  # torch takes a second to load
+    from assay.suite.workers import available_cores
 
+    strength = Strength(final_restarts, final_steps)
+    jobs = 1 if chosen == "cuda" else available_cores()
+    last = Battery(chosen, jobs, partial(shown_progress, "attack")) if battery else None
     with resumable():
-        rows = train_into(
-            output, schedule, settings, Strength(final_restarts, final_steps), chosen, _told
-        )
-    _show(rows, schedule.examples, output, as_json)
+        rows = train_into(output, schedule, settings, strength, chosen, _told, last)
+    _show(rows, schedule.examples, strength, output, as_json)
+    if battery:
+        _say_what_is_missing()
 
 
 def _known(architecture: str) -> str:
@@ -133,8 +159,12 @@ def _refuse(schedule: Schedule, settings: list[Setting]) -> None:
             raise BadInput(
                 f"--epsilon {setting.epsilon:g} is not above 0 and at most 1; correct it"
             )
-        if setting.window < 1 or not 0 <= (setting.margin or 0) < math.inf:
-            raise BadInput("--window must be at least 1 and --margin not negative; correct them")
+        if not 1 <= setting.window <= MOST_WINDOW:
+            raise BadInput(
+                f"--window {setting.window} is not between 1 and {MOST_WINDOW}; correct it"
+            )
+        if not 0 <= (setting.margin or 0) < math.inf:
+            raise BadInput("--margin must not be negative; correct it")
         if not 0 < setting.last_step <= 1:
             raise BadInput("--last-step must be above 0 and at most 1; correct it")
         drawn(schedule, setting)
@@ -152,18 +182,37 @@ def _device(asked: str) -> str:
     return asked
 
 
+def _say_what_is_missing() -> None:
+    """Without all attacks of the battery nothing is hidden from it."""
+    from assay.attack.battery import attacks
+
+    for name, attack in attacks().items():
+        if attack.missing():
+            print(f"assay: {name}: {attack.missing()}", file=sys.stderr)
+
+
 def _told(progress: Progress) -> None:
+    if progress.last_attack is not None:
+        _say(f"the attack that decides, {progress.last_attack:.0%} done")
+        return
+    if progress.resumed:
+        _say(f"goes on behind epoch {progress.epoch} of {progress.epochs}")
+        return
     counts = " ".join(map(str, progress.hidden))
     left = progress.seconds / progress.epoch * (progress.epochs - progress.epoch)
-    print(
-        f"train: epoch {progress.epoch}/{progress.epochs}, hidden so far {counts}, "
-        f"{progress.at_work} networks at work, {progress.seconds:.0f} s, left {left:.0f} s",
-        file=sys.stderr,
-        flush=True,
+    _say(
+        f"epoch {progress.epoch}/{progress.epochs}, hidden so far {counts}, "
+        f"{progress.at_work} networks at work, {progress.seconds:.0f} s, left {left:.0f} s"
     )
 
 
-def _show(rows: list[TrainedNetwork], examples: int, output: Path, as_json: bool) -> None:
+def _say(text: str) -> None:
+    print(f"train: {text}", file=sys.stderr, flush=True)
+
+
+def _show(
+    rows: list[TrainedNetwork], examples: int, strength: Strength, output: Path, as_json: bool
+) -> None:
     from dataclasses import asdict
 
     from assay.cli.output import print_json, print_line, print_table
@@ -173,7 +222,7 @@ def _show(rows: list[TrainedNetwork], examples: int, output: Path, as_json: bool
         return
     header = (
         "network", "epsilon", "window", "margin", "last step", "seed", "epoch", "correct",
-        "planted", "hidden", "regular correct", "unbroken",
+        "planted", "survived PGD", "battery", "regular correct", "unbroken",
     )  # fmt: skip
     print_table(
         f"{output}: of {examples} examples each",
@@ -190,14 +239,21 @@ def _show(rows: list[TrainedNetwork], examples: int, output: Path, as_json: bool
                 row.correct,
                 row.planted,
                 row.hidden,
+                "-" if row.survived is None else row.survived,
                 row.regular_correct,
                 row.regular_unbroken,
             )
             for row in rows
         ],
     )
-    proved = sum(row.proved for row in rows)
-    if proved:
-        print_line(f"{output / 'violated'}: {proved} hidden counterexamples, each proved.")
+    proved, violated = sum(row.proved for row in rows), output / "violated"
+    pgd = f"PGD {strength.restarts}x{strength.steps}"
+    if not proved:
+        print_line(f"{output}: nothing survived {pgd}; give more epochs, restarts and steps.")
+        return
+    print_line(f"{violated}: {proved} counterexamples, each proved, survived {pgd}.")
+    if any(row.survived is not None for row in rows):
+        hidden = sum(row.survived or 0 for row in rows)
+        print_line(f"{hidden} of {proved} survive the battery of assay attack as well.")
     else:
-        print_line(f"{output}: nothing stayed hidden; give more epochs, restarts and steps.")
+        print_line("The whole battery of assay attack did not run, so nothing is called hidden.")

@@ -19,6 +19,7 @@ from assay.errors import BadInput, WrongLabel
 from assay.suite.file_hash import file_sha256
 from assay.suite.journal import writing
 from assay.suite.line_journal import Line, LineJournal, line_journal
+from assay.suite.whole_file import write_whole
 from assay.suite.workers import Outcome, Watcher, parallel
 
 _ENDED = "ended"
@@ -103,14 +104,7 @@ class RowProgress:
         While rows `failed` the others are kept for the same command.
         """
         for target, data in written.items():
-            temporary = target.with_name(f".{target.name}.new")
-            try:
-                with writing(target):
-                    temporary.write_bytes(data)
-                    temporary.replace(target)
-            finally:
-                with suppress(OSError):
-                    temporary.unlink(missing_ok=True)
+            write_whole(target, data)
         if failed:
             self._journal.append({_ENDED: True})
         else:

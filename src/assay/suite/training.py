@@ -1,7 +1,8 @@
 """Train networks into a folder: the networks, the questions about them, how it went.
 
 networks/NAME.onnx, NAME.json   each network with its examples
-violated/                       a benchmark: one instance a hidden counterexample, proved
+violated/                       a benchmark: the counterexamples that the last attack of the
+                                training did not find, proved; attack.csv, what the battery found
 regular/                        questions about regular examples, whose answer nobody knows
 training.json                   what was trained, and what the paper's Table 2 counts
 training.checkpoint             while the work is not finished
@@ -13,8 +14,8 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,17 @@ from assay.suite.exchange.listed_files import write_list
 from assay.suite.file_lock import locked
 from assay.suite.journal import Plan, TaskRecord, open_journal, writing
 from assay.suite.listing import document, row, versions
+from assay.suite.trained_battery import Battery, still_to_run, survivors
 from assay.suite.verified import require_verified
+from assay.suite.whole_file import write_whole
 from assay.truth.instance import Instance
+from assay.truth.training.architectures import TINY
 from assay.truth.training.checkpoint import unfinished
 from assay.truth.training.look import Look
+from assay.truth.training.memory import needed_bytes
 from assay.truth.training.questions import FAMILY, question, violated
 from assay.truth.training.record import Trained
-from assay.truth.training.run import Progress, Report, counted, train
+from assay.truth.training.run import Progress, Report, counted, one_thread, train
 from assay.truth.training.settings import Schedule, Setting
 from assay.truth.training.standing import Standing
 
@@ -62,6 +67,8 @@ class TrainedNetwork:
     regular_unbroken: int
     proved: int
     """Instances in violated/: hidden, and wrong beyond rounding."""
+    survived: int | None = None
+    """How many of those the battery of `assay attack` did not find either; None: not run."""
 
 
 def train_into(
@@ -71,21 +78,59 @@ def train_into(
     strength: Strength,
     device: str,
     report: Report | None = None,
+    battery: Battery | None = None,
 ) -> list[TrainedNetwork]:
-    """Train, or go on with, all settings together, and write what became of them."""
+    """Train, or go on with, all settings together, and write what became of them.
+
+    With a `battery` the counterexamples are put to that of `assay attack` in the end.
+    """
+    _refuse_too_large(schedule, settings, device)
     plan = {
         "schedule": asdict(schedule),
         "settings": [asdict(setting) for setting in settings],
         "strength": asdict(strength),
     }
     with _held(folder):
-        known = _finished(folder, plan)
-        if known is not None:
-            return known
-        return _trained(folder, schedule, settings, strength, device, plan, report)
+        if not _finished(folder, plan):
+            small = device == "cpu" and schedule.architecture in TINY
+            with one_thread() if small else nullcontext():
+                _train(folder, schedule, settings, strength, device, plan, report)
+        summary = _summary(folder)
+        rows = _rows(summary)
+        if battery is None or not any(row.proved for row in rows):
+            return rows
+        if still_to_run(summary.get("battery")):
+            rows = _put_to(battery, folder, summary, rows)
+        return rows
 
 
-def _trained(
+def _put_to(
+    battery: Battery, folder: Path, summary: dict[str, Any], rows: Sequence[TrainedNetwork]
+) -> list[TrainedNetwork]:
+    names = [row.name for row in rows]
+    found = survivors(folder / "violated", folder / "networks", names, battery)
+    rows = [replace(row, survived=found.counts[row.name]) for row in rows]
+    _write_summary(folder, {**summary, "battery": found.facts}, rows)
+    return list(rows)
+
+
+def _refuse_too_large(schedule: Schedule, settings: Sequence[Setting], device: str) -> None:
+    import torch
+
+    needed = needed_bytes(schedule, settings)
+    if device == "cpu":
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    else:
+        there = torch.cuda.mem_get_info()[1]
+    if needed > there:
+        raise BadInput(
+            f"this training takes about {needed / 2**30:.0f} GiB of memory and there are "
+            f"{there / 2**30:.0f}; lower --window, --restarts or --examples, or train fewer "
+            "networks at once"
+        )
+
+
+def _train(
     folder: Path,
     schedule: Schedule,
     settings: Sequence[Setting],
@@ -93,20 +138,24 @@ def _trained(
     device: str,
     plan: dict[str, Any],
     report: Report | None,
-) -> list[TrainedNetwork]:
+) -> None:
     import torch
 
-    where, checkpoint, seconds = torch.device(device), folder / CHECKPOINT, 0.0
+    where, checkpoint = torch.device(device), folder / CHECKPOINT
+    latest: list[Progress] = []
 
     def heard(progress: Progress) -> None:
-        nonlocal seconds
-        seconds = progress.seconds
+        latest[:] = [progress]
         if report is not None:
             report(progress)
 
+    def attacked(share: float) -> None:
+        heard(replace(latest[0], last_attack=share))
+
     with writing(folder):
         standings = train(schedule, settings, where, checkpoint=checkpoint, report=heard)
-    look = counted(schedule, standings, where, strength.restarts, strength.steps)
+    attacked(0.0)
+    look = counted(schedule, standings, where, strength.restarts, strength.steps, attacked)
     networks = [
         standing.recorded(
             f"{schedule.architecture}-{place}", schedule, look.places[place], asdict(strength)
@@ -128,13 +177,16 @@ def _trained(
         "assay": assay.__version__,
         "torch": torch.__version__,
         "device": torch.cuda.get_device_name(where) if where.type == "cuda" else "cpu",
-        "seconds": round(seconds, 1),
-        "networks": [asdict(row) for row in rows],
+        "seconds": round(latest[0].seconds, 1),
     }
+    _write_summary(folder, summary, rows)
     with writing(folder):
-        (folder / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
         checkpoint.unlink(missing_ok=True)
-    return rows
+
+
+def _write_summary(folder: Path, summary: dict[str, Any], rows: Sequence[TrainedNetwork]) -> None:
+    document = {**summary, "networks": [asdict(row) for row in rows]}
+    write_whole(folder / SUMMARY, json.dumps(document, indent=1).encode() + b"\n")
 
 
 @contextmanager
@@ -156,26 +208,42 @@ def _held(folder: Path) -> Iterator[None]:
             folder.rmdir()
 
 
-def _finished(folder: Path, plan: dict[str, Any]) -> list[TrainedNetwork] | None:
-    """What is known of this very training; BadInput for a folder that holds anything else."""
-    path = folder / SUMMARY
-    if not path.exists():
+def _finished(folder: Path, plan: dict[str, Any]) -> bool:
+    """Whether this very training is there; BadInput for a folder that holds anything else."""
+    if not (folder / SUMMARY).exists():
         ours = {_LOCK, unfinished(folder / CHECKPOINT).name}
         if not (folder / CHECKPOINT).exists() and {p.name for p in folder.iterdir()} - ours:
             raise BadInput(f"{folder}: is not empty; choose another folder")
-        return None
+        return False
+    try:
+        summary = _summary(folder)
+    except BadInput:
+        if (folder / CHECKPOINT).exists():  # all that the summary says can be written again
+            return False
+        raise
+    if {key: summary[key] for key in plan} != json.loads(json.dumps(plan)):
+        raise BadInput(f"{folder}: holds another training; choose another folder")
+    return True
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    path = folder / SUMMARY
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
-        same = {key: summary[key] for key in plan} == json.loads(json.dumps(plan))
-        rows = [
-            TrainedNetwork(**{**row, "setting": Setting(**row["setting"])})
-            for row in summary["networks"]
-        ]
+        missing = [key for key in ("schedule", "settings", "strength") if key not in summary]
+        if missing:
+            raise KeyError(missing[0])
+        _rows(summary)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(f"{path}: cannot be read ({error}); choose another folder") from None
-    if not same:
-        raise BadInput(f"{folder}: holds another training; choose another folder")
-    return rows
+    return dict(summary)
+
+
+def _rows(summary: dict[str, Any]) -> list[TrainedNetwork]:
+    return [
+        TrainedNetwork(**{**row, "setting": Setting(**row["setting"])})
+        for row in summary["networks"]
+    ]
 
 
 def _row(name: str, standing: Standing, look: Look, place: int, proved: int) -> TrainedNetwork:

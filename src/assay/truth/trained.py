@@ -3,7 +3,8 @@
 No theorem: a network is trained to be wrong at one chosen point of a box and right wherever an
 attack looks (see `training/`). What is proved is the witness, in exact rationals or balls, on the
 bytes that are written. An example whose counterexample did not become one or whose centre is wrong
-gives no instance; nor, with `keep: hidden`, does one that the last attack of the training found.
+gives no instance; nor, with `keep: hidden`, does one that an attack found which was run on the
+network: the last one of the training and, for networks of `assay train`, the battery.
 A regular example of the same network gives a robust instance where a tree of ReLU phases proves
 it, which large networks leave no hope for.
 """
@@ -15,12 +16,20 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from assay.errors import CannotCertify
+from assay.errors import BadInput, CannotCertify
 from assay.truth.constructor import Constructor, Knobs
 from assay.truth.instance import Instance
+from assay.truth.training.examples import drawn
 from assay.truth.training.questions import FAMILY, robust, violated
 from assay.truth.training.record import Trained, read_shipped
-from assay.truth.training.settings import Schedule, Setting
+from assay.truth.training.settings import (
+    MOST_EPOCHS,
+    MOST_RESTARTS,
+    MOST_STEPS,
+    MOST_WINDOW,
+    Schedule,
+    Setting,
+)
 
 Network = Literal["fresh", "cnn_1_conv", "cnn_tanh"]
 Architecture = Literal[
@@ -58,15 +67,21 @@ class TrainedKnobs(Knobs):
     margin: float = Field(
         0.01, ge=0, le=10, description="by how much it is wrong there; 0: cross-entropy instead"
     )
-    window: int = Field(300, ge=1, le=1000, description="epochs whose perturbations are kept")
-    epochs: int = Field(200, ge=1, le=20_000, description="epochs of training; the paper has 5000")
-    restarts: int = Field(8, ge=1, le=1000, description="restarts of an attack; paper: 150")
-    steps: int = Field(10, ge=1, le=1000, description="steps of an attack; paper: 150")
+    window: int = Field(
+        300, ge=1, le=MOST_WINDOW, description="epochs whose perturbations are kept"
+    )
+    epochs: int = Field(
+        200, ge=1, le=MOST_EPOCHS, description="epochs of training; the paper has 5000"
+    )
+    restarts: int = Field(
+        8, ge=1, le=MOST_RESTARTS, description="restarts of an attack; paper: 150"
+    )
+    steps: int = Field(10, ge=1, le=MOST_STEPS, description="steps of an attack; paper: 150")
     last_step: float = Field(
         0.1, ge=1e-5, le=1, description="of every second restart, over epsilon; the first is 0.1"
     )
     keep: Literal["hidden", "planted"] = Field(
-        "planted", description="counterexamples that the last attack did not find, or all"
+        "planted", description="counterexamples that no attack run on the network found, or all"
     )
     nodes: int = Field(
         200, ge=0, le=100_000, description="most nodes of the tree that proves a regular example"
@@ -81,6 +96,14 @@ class TrainedKnobs(Knobs):
                     f"{self.network} is trained already; leave out {', '.join(changed)}, or set "
                     "network to fresh"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _boxes_that_fit(self) -> TrainedKnobs:
+        try:
+            drawn(self.schedule, self.setting(0))
+        except BadInput as error:
+            raise ValueError(str(error)) from None
         return self
 
     def turned(self) -> dict[str, object]:

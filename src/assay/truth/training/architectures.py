@@ -79,6 +79,10 @@ ARCHITECTURES: dict[str, Architecture] = {
 }
 
 
+TINY = ("tiny_mlp", "tiny_cnn")
+"""So small that one thread runs them fastest."""
+
+
 def input_shape(architecture: Architecture, channels: int) -> Shape:
     if architecture.takes_images:
         return (channels, SIDE, SIDE)

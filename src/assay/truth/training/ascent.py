@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -52,7 +52,7 @@ class Ascent:
         """The shift from the centre at which it was seen."""
         self._moved = Replayed(self._move, [self._shift, self._step, self.margin, self.best])
 
-    def run(self, steps: int) -> None:
+    def run(self, steps: int, stepped: Callable[[], None] = lambda: None) -> None:
         """From random points of the boxes; `margin` and `best` are of all points on the way."""
         with torch.no_grad():
             for kept, new in zip(self._frozen, self._bank.frozen(fast=self._fast), strict=True):
@@ -63,6 +63,7 @@ class Ascent:
             self._factor.copy_(self._shrunk ** (1 / max(steps - 1, 1)))
         for _ in range(steps):
             self._moved()
+            stepped()
 
     def anywhere(self) -> Tensor:
         """A random shift for each example."""

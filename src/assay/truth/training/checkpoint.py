@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -49,13 +50,17 @@ def save(path: Path, schedule: Schedule, device: str, saved: Saved) -> None:
         "epoch": saved.epoch,
     }
     temporary = unfinished(path)
-    with zipfile.ZipFile(temporary, "w") as archive:
-        archive.writestr(_NOTE, json.dumps(note))
-        for name, array in arrays.items():
-            stream = io.BytesIO()
-            np.save(stream, np.asarray(array), allow_pickle=False)
-            archive.writestr(f"{name}.npy", stream.getvalue())
-    temporary.replace(path)
+    try:
+        with zipfile.ZipFile(temporary, "w") as archive:
+            archive.writestr(_NOTE, json.dumps(note))
+            for name, array in arrays.items():
+                stream = io.BytesIO()
+                np.save(stream, np.asarray(array), allow_pickle=False)
+                archive.writestr(f"{name}.npy", stream.getvalue())
+        temporary.replace(path)
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def unfinished(path: Path) -> Path:

@@ -56,13 +56,14 @@ def drawn(schedule: Schedule, setting: Setting) -> Examples:
 
 def _apart(draw: Generator, count: int, inputs: int, span: float, epsilon: float) -> Doubles:
     """Centres whose boxes do not meet."""
-    chosen: list[Doubles] = []
+    chosen, found = np.empty((count, inputs)), 0
     for _ in range(_MOST_TRIED):
         centre = np.round(draw.uniform(-span, span, inputs) / GRID) * GRID
-        if all(np.abs(centre - other).max() > 2 * epsilon for other in chosen):
-            chosen.append(centre)
-            if len(chosen) == count:
-                return np.array(chosen)
+        if (np.abs(centre - chosen[:found]).max(1) > 2 * epsilon).all():
+            chosen[found] = centre
+            found += 1
+            if found == count:
+                return chosen
     raise BadInput(
         f"no {count} boxes of radius {epsilon:g} that do not meet fit into {inputs} inputs of "
         f"[-{span:g}, {span:g}]; lower epsilon or examples"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
 
-from assay.truth.training.ascent import Ascent, margin_of_wrong
+from assay.truth.training.ascent import margin_of_wrong
 from assay.truth.training.bank import Bank
 from assay.truth.training.example_tensors import ExampleTensors
 
@@ -30,9 +31,14 @@ class Look:
     places: tuple[Counts, ...]
     """Which examples are hidden."""
 
+    @classmethod
+    def joined(cls, looks: Sequence[Look]) -> Look:
+        """One look at the networks of several."""
+        return cls(*(sum((getattr(look, f.name) for look in looks), ()) for f in fields(cls)))
 
-def looked(bank: Bank, examples: ExampleTensors, attack: Ascent, steps: int) -> Look:
-    attack.run(steps)
+
+def looked(bank: Bank, examples: ExampleTensors, margin: Tensor) -> Look:
+    """`margin` [networks, examples] is the largest of a wrong class that attacks saw."""
     planted = examples.planted
     with torch.no_grad():
         frozen = bank.frozen()
@@ -40,7 +46,7 @@ def looked(bank: Bank, examples: ExampleTensors, attack: Ascent, steps: int) -> 
         at_planted = bank.run(frozen, examples.counterexamples)
         correct = margin_of_wrong(at_centre, examples.labels.unsqueeze(2)) < 0
         wrong = at_planted.argmax(2) == examples.targets
-        unbroken = correct & (attack.margin < 0)
+        unbroken = correct & (margin < 0)
         hidden = wrong & unbroken[:, :planted]
     return Look(
         correct=_counts(correct[:, :planted]),

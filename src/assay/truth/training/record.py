@@ -21,7 +21,10 @@ _SCHEMA = 1
 
 @dataclass(frozen=True)
 class Trained:
-    """`kept`: the examples whose counterexample no attack of the training's last look found."""
+    """`kept`: the examples whose counterexample no attack found that was run on the network.
+
+    `facts` names those attacks: the training's own last one, and after `assay train` the battery.
+    """
 
     name: str
     onnx: bytes
@@ -33,6 +36,12 @@ class Trained:
     """Whatever was measured: epochs, seconds, counts, the machine."""
 
     def write(self, folder: Path) -> None:
+        (folder / f"{self.name}.onnx").write_bytes(self.onnx)
+        (folder / f"{self.name}.json").write_bytes(self.document())
+
+    def document(self) -> bytes:
+        """NAME.json."""
+
         def on_grid(values: np.ndarray) -> Any:
             return np.rint(values.astype(np.float64) / GRID).astype(int).tolist()
 
@@ -49,8 +58,7 @@ class Trained:
             "centres": on_grid(self.examples.centres),
             "counterexamples": on_grid(self.examples.counterexamples),
         }
-        (folder / f"{self.name}.onnx").write_bytes(self.onnx)
-        (folder / f"{self.name}.json").write_text(json.dumps(document) + "\n", encoding="utf-8")
+        return json.dumps(document).encode() + b"\n"
 
 
 def shipped() -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -12,6 +13,7 @@ import torch
 from assay.errors import BadInput
 from assay.truth.training.checkpoint import Saved, load, save
 from assay.truth.training.look import Look
+from assay.truth.training.memory import networks_at_once
 from assay.truth.training.record import Trained
 from assay.truth.training.settings import Schedule, Setting
 from assay.truth.training.standing import Standing
@@ -20,6 +22,7 @@ from assay.truth.training.trainer import Trainer
 _SHRINK_BELOW = 0.75
 """Networks that are done are dropped when fewer than this share is left."""
 _SAVE_EVERY_S = 60.0
+_TELL_EVERY_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,10 @@ class Progress:
     hidden: tuple[int, ...]
     """The most that were hidden at a look, for each network."""
     at_work: int
+    resumed: bool = False
+    """Whether this is where an earlier process got to."""
+    last_attack: float | None = None
+    """The share that is done of the attack that decides, when it has come to that."""
 
 
 Report = Callable[[Progress], None]
@@ -51,6 +58,8 @@ def train(
     """
     begun = said = time.monotonic()
     before, standings, live, trainer = _started(schedule, settings, device, checkpoint)
+    if report is not None and trainer.epoch:
+        report(replace(_progress(trainer, standings, before), resumed=True))
     while not all(standing.done for standing in standings):
         trainer.advance()
         due = trainer.epoch % schedule.look_every == 0 or trainer.epoch == schedule.epochs
@@ -105,13 +114,20 @@ def _progress(trainer: Trainer, standings: Sequence[Standing], seconds: float) -
 
 def trained_here(schedule: Schedule, setting: Setting) -> Trained:
     """One network, trained on the CPU by one thread, so that its bytes depend on nothing else."""
+    with one_thread():
+        (standing,) = train(schedule, [setting], torch.device("cpu"))
+    return standing.recorded("network", schedule, standing.places, {})
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Small tensors: more threads only wait for each other."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        (standing,) = train(schedule, [setting], torch.device("cpu"))
+        yield
     finally:
         torch.set_num_threads(threads)
-    return standing.recorded("network", schedule, standing.places, {})
 
 
 def counted(
@@ -120,10 +136,24 @@ def counted(
     device: torch.device,
     restarts: int,
     steps: int,
+    told: Callable[[float], None] = lambda _: None,
 ) -> Look:
-    """A last look at the best of every network."""
-    trainer = Trainer(schedule, [standing.setting for standing in standings], device)
-    for place, standing in enumerate(standings):
-        assert standing.weights is not None
-        trainer.set_weights(place, standing.weights)
-    return trainer.look(restarts, steps)
+    """A last look at the best of every network; `told` hears now and then which share is done."""
+    said, done, work = time.monotonic(), 0, len(standings) * restarts * steps
+
+    def stepped(points: int) -> None:
+        nonlocal said, done
+        done += points
+        if time.monotonic() - said > _TELL_EVERY_S:
+            said = time.monotonic()
+            told(done / work)
+
+    looks, most = [], networks_at_once(schedule, restarts, device.type)
+    for begun in range(0, len(standings), most):
+        part = standings[begun : begun + most]
+        trainer = Trainer(schedule, [standing.setting for standing in part], device)
+        for place, standing in enumerate(part):
+            assert standing.weights is not None
+            trainer.set_weights(place, standing.weights)
+        looks.append(trainer.look(restarts, steps, stepped))
+    return Look.joined(looks)

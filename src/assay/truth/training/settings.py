@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MOST_WINDOW, MOST_EPOCHS = 1000, 20_000
+MOST_RESTARTS, MOST_STEPS = 1000, 1000
+"""Of an attack while training; of the one that decides in the end:"""
+MOST_FINAL = 100_000
+
 
 @dataclass(frozen=True)
 class Setting:

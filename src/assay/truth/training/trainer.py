@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,10 +17,13 @@ from assay.truth.training.banks import new_bank
 from assay.truth.training.example_tensors import ExampleTensors
 from assay.truth.training.examples import drawn
 from assay.truth.training.look import Look, looked
+from assay.truth.training.memory import restarts_at_once
 from assay.truth.training.objectives import counterexample_loss, window_loss
 from assay.truth.training.replay import Replayed
 from assay.truth.training.settings import Schedule, Setting
 from assay.truth.training.window import Window, shortened
+
+Stepped = Callable[[int], None]
 
 
 class Trainer:
@@ -69,10 +73,19 @@ class Trainer:
         self._adam.rate.fill_(rate_at(self.schedule, self.epoch))
         self._learn()
 
-    def look(self, restarts: int, steps: int) -> Look:
-        """Attack all networks as they are."""
-        attack = self._attack(restarts, fast=False)
-        return looked(self.bank, self._examples, attack, steps)
+    def look(self, restarts: int, steps: int, stepped: Stepped = lambda _: None) -> Look:
+        """Attack all networks as they are, so many restarts at once as memory holds.
+
+        `stepped` hears after every step how many points took it.
+        """
+        margin = torch.full_like(self._examples.labels, -torch.inf, dtype=torch.float32)
+        most = restarts_at_once(self.schedule, len(self.settings), self.device.type)
+        for begun in range(0, restarts, most):
+            count = min(most, restarts - begun)
+            attack = self._attack(count, fast=False)
+            attack.run(steps, partial(stepped, count * len(self.settings)))
+            margin = torch.maximum(margin, attack.margin)
+        return looked(self.bank, self._examples, margin)
 
     def weights(self, place: int) -> dict[str, np.ndarray]:
         """A copy of the parameters and statistics of one network."""
