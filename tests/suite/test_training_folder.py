@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,15 +14,18 @@ import numpy as np
 import pytest
 import torch
 
+from assay.attack.table import read as read_table
 from assay.errors import BadInput
 from assay.question import vnnlib
 from assay.question.network import load
 from assay.question.runtime import FloatRunner
-from assay.suite import training
+from assay.suite import trained_battery, training
+from assay.suite.trained_battery import Battery
 from assay.suite.training import CHECKPOINT, SUMMARY, Strength, TrainedNetwork, train_into
+from assay.suite.workers import Watcher
 from assay.truth.record import read_truth
 from assay.truth.training.record import read
-from assay.truth.training.run import train
+from assay.truth.training.run import Progress, train
 from assay.truth.training.settings import Schedule, Setting
 
 SCHEDULE = Schedule(
@@ -146,7 +151,7 @@ def test_a_stop_while_writing_is_continued(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    writers = {"networks": "_write_networks", "violated": "_write_violated", SUMMARY: "_row"}
+    writers = {"networks": "write_networks", "violated": "write_violated", SUMMARY: "_row"}
     with monkeypatch.context() as patched:
         patched.setattr(training, writers[part], stop)
         with pytest.raises(KeyboardInterrupt):
@@ -197,6 +202,59 @@ def test_a_damaged_summary_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadInput, match=r"training\.json: cannot be read .*; choose another folder"):
         trained(tmp_path)
     assert (tmp_path / SUMMARY).read_text() == text
+
+
+def test_a_torn_summary_beside_a_checkpoint_costs_nothing(
+    made: tuple[Path, list[TrainedNetwork]], tmp_path: Path
+) -> None:
+    folder, file = tmp_path / "t", tmp_path / "t" / CHECKPOINT
+    folder.mkdir()
+    train(SCHEDULE, SETTINGS, torch.device("cpu"), checkpoint=file)
+    (folder / SUMMARY).write_text('{"schedule"')
+    told: list[Progress] = []
+    assert train_into(folder, SCHEDULE, SETTINGS, WEAK, "cpu", told.append) == made[1]
+    assert json.loads((folder / SUMMARY).read_text())["seconds"] == round(told[0].seconds, 1)
+    # Nothing was trained again: only where it stood was told, and the attack that decides.
+    assert (told[0].resumed, told[0].epoch) == (True, SCHEDULE.epochs)
+    assert [progress.last_attack for progress in told[1:]] == [0.0]
+
+
+def test_what_the_battery_finds_is_struck_out_of_the_records(
+    made: tuple[Path, list[TrainedNetwork]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(made[0], tmp_path / "t"))
+    battery = Battery("cpu", 1, lambda: nullcontext(Watcher()))
+
+    def put() -> list[TrainedNetwork]:
+        return train_into(folder, SCHEDULE, SETTINGS, WEAK, "cpu", None, battery)
+
+    rows = put()
+    table = read_table(folder / "violated")
+    whole = json.loads((folder / SUMMARY).read_text())["battery"]["whole"]
+    assert len(table) == sum(row.proved for row in rows) > 0
+    for row in rows:
+        network = read(folder / "networks" / f"{row.name}.onnx")
+        mine = [t for name, t in table.items() if name.startswith(f"{row.name}-")]
+        assert row.survived == (sum(t.hidden == "yes" for t in mine) if whole else None)
+        found = sum(t.hidden == "no" for t in mine)
+        assert len(network.kept) == row.hidden - found
+        assert network.facts["battery"]["whole"] is whole
+    before = contents(folder)
+    monkeypatch.setattr(trained_battery, "attack_folder", None)
+    assert put() == rows
+    assert contents(folder) == before
+    # Killed between the table and the summary: the table is believed.
+    (folder / SUMMARY).write_bytes((made[0] / SUMMARY).read_bytes())
+    if whole:
+        assert put() == rows
+
+
+def test_a_training_that_does_not_fit_into_memory_is_refused(tmp_path: Path) -> None:
+    schedule = Schedule("cnn_1_conv", channels=3, examples=50, restarts=1000)
+    settings = [Setting(seed, window=1000) for seed in range(200)]
+    with pytest.raises(BadInput, match=r"takes about .* GiB of memory and there are"):
+        train_into(tmp_path / "t", schedule, settings, WEAK, "cpu")
+    assert not (tmp_path / "t").exists()
 
 
 def test_a_training_refused_before_it_began_leaves_no_folder(tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def test_smooth_networks_are_proved_in_balls(architecture: str, window: int) -> 
         ({"classes": 11}, "classes"),
         ({"classes": 1}, "classes"),
         ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": 0.5, "examples": 20}, "lower epsilon or examples"),
         ({"network": "cnn_tanh", "epsilon": 0.5}, "cnn_tanh is trained already; leave out epsilon"),
         (
             {"network": "cnn_1_conv", "window": 3, "steps": 2},

@@ -117,11 +117,10 @@ def train(
         look_restarts=min(Schedule.look_restarts, final_restarts),
         look_steps=min(Schedule.look_steps, final_steps),
     )
+    each_seed = range(seed, seed + seeds)
     settings = [
-        Setting(seed, e, w, m or None, shell, last, persist)
-        for e, w, m, last, seed in product(
-            epsilon, window, margin, last_step, range(seed, seed + seeds)
-        )
+        Setting(one, e, w, m or None, shell, last, persist)
+        for e, w, m, last, one in product(epsilon, window, margin, last_step, each_seed)
     ]
     _refuse(schedule, settings)
     chosen = _device(device)

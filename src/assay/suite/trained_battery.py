@@ -16,6 +16,7 @@ from typing import Any
 from assay.attack.table import ATTACK_FILE, NO, SETTINGS_FILE, YES, AttackRow, read
 from assay.errors import BadInput
 from assay.suite.attacking import attack_folder
+from assay.suite.training_parts import instance_name
 from assay.suite.whole_file import write_whole
 from assay.suite.workers import Watcher
 from assay.truth.training.record import read as read_network
@@ -54,7 +55,7 @@ def survivors(violated: Path, networks: Path, names: Sequence[str], battery: Bat
     counts: dict[str, int | None] = {}
     for name in names:
         record = read_network(networks / f"{name}.onnx")
-        mine = {place: rows.get(f"{name}-{place}-violated") for place in record.kept}
+        mine = {place: rows.get(instance_name(name, place)) for place in record.kept}
         kept = tuple(p for p, row in mine.items() if row is None or row.hidden != NO)
         struck = replace(record, kept=kept, facts={**record.facts, "battery": facts})
         write_whole(networks / f"{name}.json", struck.document())

@@ -21,20 +21,15 @@ from typing import Any
 
 import assay
 from assay.errors import BadInput
-from assay.suite.exchange.listed_files import write_list
 from assay.suite.file_lock import locked
-from assay.suite.journal import Plan, TaskRecord, open_journal, writing
-from assay.suite.listing import document, row, versions
+from assay.suite.journal import writing
 from assay.suite.trained_battery import Battery, still_to_run, survivors
-from assay.suite.verified import require_verified
+from assay.suite.training_parts import write_networks, write_regular, write_violated
 from assay.suite.whole_file import write_whole
-from assay.truth.instance import Instance
 from assay.truth.training.architectures import TINY
 from assay.truth.training.checkpoint import unfinished
 from assay.truth.training.look import Look
 from assay.truth.training.memory import needed_bytes
-from assay.truth.training.questions import FAMILY, question, violated
-from assay.truth.training.record import Trained
 from assay.truth.training.run import Progress, Report, counted, one_thread, train
 from assay.truth.training.settings import Schedule, Setting
 from assay.truth.training.standing import Standing
@@ -43,8 +38,6 @@ SUMMARY = "training.json"
 CHECKPOINT = "training.checkpoint"
 _LOCK = ".training.lock"
 _WRITTEN_LAST = ("networks", "violated", "regular")
-_TIMEOUT = 100
-"""Seconds an instance: the paper's."""
 
 
 @dataclass(frozen=True)
@@ -165,9 +158,9 @@ def _train(
     with writing(folder):
         for part in _WRITTEN_LAST:  # what a command that was stopped while writing left
             shutil.rmtree(folder / part, ignore_errors=True)
-        _write_networks(folder / "networks", networks)
-        _write_regular(folder / "regular", networks)
-    proved = _write_violated(folder / "violated", networks)
+        write_networks(folder / "networks", networks)
+        write_regular(folder / "regular", networks)
+    proved = write_violated(folder / "violated", networks)
     rows = [
         _row(trained.name, standing, look, place, proved[place])
         for place, (trained, standing) in enumerate(zip(networks, standings, strict=True))
@@ -258,53 +251,3 @@ def _row(name: str, standing: Standing, look: Look, place: int, proved: int) -> 
         look.regular_unbroken[place],
         proved,
     )
-
-
-def _write_networks(folder: Path, networks: Sequence[Trained]) -> None:
-    folder.mkdir()
-    for trained in networks:
-        trained.write(folder)
-
-
-def _write_violated(folder: Path, networks: Sequence[Trained]) -> list[int]:
-    """The number of instances of each network; no folder where there are none."""
-    made = [_hidden(trained) for trained in networks]
-    if any(made):
-        text = json.dumps([[t.name, asdict(t.schedule), asdict(t.setting)] for t in networks])
-        plan = Plan(text, 0, versions())
-        with open_journal(folder, plan) as journal:
-            journal.begin()
-            records: list[TaskRecord] = [
-                journal.store(trained.name, FAMILY, trained.setting.seed, 0.0, instances, ())
-                for trained, instances in zip(networks, made, strict=True)
-                if instances
-            ]
-            rows = [row(one, _TIMEOUT) for record in records for one in record.instances]
-            journal.finish(rows, document("trained", plan, records, {}), complete=True)
-    return list(map(len, made))
-
-
-def _hidden(trained: Trained) -> tuple[Instance, ...]:
-    found: list[Instance] = []
-    parameters = {"network": trained.name, **asdict(trained.schedule), **asdict(trained.setting)}
-    for place in trained.kept:
-        instance = violated(trained, place, parameters, trained.setting.seed)
-        if instance is not None:
-            require_verified(instance)
-            found.append(instance.renamed(f"{trained.name}-{instance.name}", None))
-    return tuple(found)
-
-
-def _write_regular(folder: Path, networks: Sequence[Trained]) -> None:
-    for part in ("onnx", "vnnlib"):
-        (folder / part).mkdir(parents=True, exist_ok=True)
-    rows: list[tuple[str, str, float]] = []
-    for trained in networks:
-        (folder / "onnx" / f"{trained.name}.onnx").write_bytes(trained.onnx)
-        planted = len(trained.examples.targets)
-        for place in range(planted, 2 * planted):
-            asked = question(trained, place, {}, trained.setting.seed)
-            name = f"vnnlib/{trained.name}-{place}.vnnlib"
-            (folder / name).write_bytes(asked.question_bytes())
-            rows.append((f"onnx/{trained.name}.onnx", name, _TIMEOUT))
-    write_list(folder, rows)

@@ -13,7 +13,7 @@ import torch
 from tiny_training import CPU, apart, tiny
 
 from assay.errors import BadInput
-from assay.truth.training import run
+from assay.truth.training import memory, run
 from assay.truth.training.checkpoint import load, unfinished
 from assay.truth.training.run import Progress, counted, train, trained_here
 from assay.truth.training.settings import Schedule, Setting
@@ -106,6 +106,20 @@ def test_a_last_look_sees_the_weights_that_were_kept() -> None:
     strong = counted(EASY, standings, CPU, 300, 60)
     assert strong.correct == look.correct
     assert strong.hidden <= look.hidden
+
+
+def test_a_last_look_in_parts_sees_the_same_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    standings = train(EASY, [Setting(seed, window=20) for seed in (1, 2, 3)], CPU)
+    whole = counted(EASY, standings, CPU, 5, 4)
+    monkeypatch.setattr(memory, "_ROOM", {"cpu": 1})
+    monkeypatch.setattr(run, "_TELL_EVERY_S", -1.0)
+    shares: list[float] = []
+    parts = counted(EASY, standings, CPU, 5, 4, shares.append)
+    assert (parts.correct, parts.planted) == (whole.correct, whole.planted)
+    assert len(parts.places) == 3
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert len(shares) == 3 * 3 * 4  # two restarts at once of one network
 
 
 def test_one_network_is_recorded_with_its_examples_and_threads_are_put_back() -> None:
