@@ -29,7 +29,7 @@ INTERNAL = "internal error"
 """How the note of a row begins that failed by a defect of ours."""
 Files = tuple[Path, Path, Path | None]
 """The network and the question of an instance, and what is known about its answer."""
-_DAMAGES = (KeyError, TypeError, ValueError, AttributeError)
+_DAMAGES = (BadInput, KeyError, TypeError, ValueError, AttributeError)
 
 
 class RowTask(Protocol):
@@ -78,8 +78,8 @@ class RowProgress:
             name = line.get("instance")
             if not isinstance(name, str) or name not in files:
                 continue
-            if line.get("hashes") == list(hashes(files[name])):
-                with suppress(*_DAMAGES):
+            with suppress(*_DAMAGES):  # a file that cannot be read fails its own row later
+                if line.get("hashes") == list(hashes(files[name])):
                     rows[name] = parsed(line)
         return rows
 
