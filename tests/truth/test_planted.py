@@ -3,168 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-import torch
 from ball_conformance import margin_bounds
 from numpy.random import Generator
-from numpy.typing import NDArray
 from onnx import numpy_helper
+from planted_questions import (
+    BACKGROUNDS,
+    CONVEX,
+    KINDS,
+    PLACEMENTS,
+    Floats,
+    asked,
+    probability,
+    violating,
+)
 from pydantic import ValidationError
 
 from assay.proof.checker import check
 from assay.question import vnnlib
 from assay.question.exact import evaluate
 from assay.question.network import load
-from assay.question.property import Case
 from assay.question.runtime import FloatRunner
-from assay.question.torch_view import torch_view
 from assay.truth.instance import Instance
 from assay.truth.planted import PlantedKnobs, make, sow
 from assay.truth.planting.concave import rotated_box, simplex, soft_box
 from assay.truth.planting.placement import Site
 from assay.truth.planting.plant import Plant, capped
-from assay.truth.planting.sampling import sampled
 from assay.truth.planting.tent import tent
-
-KINDS = ("soft_box", "rotated_box", "simplex", "tent", "xor_lock")
-CONVEX = KINDS[:3]
-PLACEMENTS = ("inside", "face", "corner", "past_middle")
-BACKGROUNDS = ("mlp", "cnn", "sigmoid", "tanh")
-SAMPLES = 100_000
-Floats = NDArray[np.float64]
-
-SAMPLED: dict[str, dict[str, Any]] = {
-    "soft-plane": {"kind": "soft_box", "inputs": 2, "width": 0.3},
-    "soft-corner": {"kind": "soft_box", "inputs": 8, "placement": "corner", "background": "cnn"},
-    "soft-face": {"kind": "soft_box", "inputs": 12, "placement": "face", "polarity": "lower"},
-    "soft-smooth": {"kind": "soft_box", "inputs": 4, "background": "tanh", "height": 2.0},
-    "rotated-plane": {"kind": "rotated_box", "inputs": 2, "width": 0.3, "background": "sigmoid"},
-    "rotated": {"kind": "rotated_box", "inputs": 5, "placement": "past_middle"},
-    "simplex-plane": {"kind": "simplex", "inputs": 2, "width": 0.3, "placement": "corner"},
-    "simplex": {"kind": "simplex", "inputs": 4, "polarity": "lower", "height": 2.0},
-    "tent-once": {"kind": "tent", "inputs": 3, "folds": 1, "placement": "face"},
-    "tent-thrice": {"kind": "tent", "inputs": 2, "folds": 3, "width": 0.1, "background": "cnn"},
-    "tent-middle": {"kind": "tent", "inputs": 4, "width": 0.3, "placement": "past_middle"},
-    "lock": {"kind": "xor_lock", "inputs": 6, "parities": 6},
-    "lock-full": {"kind": "xor_lock", "inputs": 7, "parities": 12, "placement": "past_middle"},
-    "lock-face": {"kind": "xor_lock", "inputs": 8, "parities": 7, "placement": "face"},
-    "soft-depth": {"kind": "soft_box", "inputs": 3, "placement": "corner", "depth": 0.04},
-    "rotated-depth": {"kind": "rotated_box", "inputs": 3, "placement": "face", "depth": 0.02},
-    "middle-depth": {"kind": "soft_box", "inputs": 3, "placement": "past_middle", "depth": 0.1},
-    "tip": {"kind": "soft_box", "inputs": 2, "tip": True, "height": 0.5, "width": 0.3},
-    "shallow": {"kind": "soft_box", "inputs": 4, "height": 0.001},
-    "two": {"kind": "soft_box", "inputs": 3, "plants": 2, "width": 0.2, "classes": 2},
-    "three": {"kind": "rotated_box", "inputs": 3, "plants": 3, "width": 0.1},
-    "three-pooled": {"kind": "simplex", "inputs": 2, "plants": 3, "width": 0.15, "stem": "pool"},
-    **{
-        f"{kind}-{stem}": {"kind": kind, "inputs": 5 if kind == "xor_lock" else 3, "stem": stem}
-        | ({"parities": 6} if kind == "xor_lock" else {"width": 0.3, "folds": 1})
-        for kind, stem in product(KINDS, ("pool", "padded_pool", "counted_pool", "matmul", "gemm"))
-    },
-    "soft-capped": {"kind": "soft_box", "inputs": 3, "charges": "capped", "stem": "pool"},
-    "rotated-capped": {"kind": "rotated_box", "inputs": 3, "charges": "capped", "width": 0.3},
-    "simplex-capped": {"kind": "simplex", "inputs": 3, "charges": "capped", "width": 0.3},
-    "tent-capped": {"kind": "tent", "inputs": 3, "charges": "capped"},
-    "two-capped": {"kind": "soft_box", "inputs": 3, "plants": 2, "width": 0.2, "charges": "capped"},
-    "soft-sigmoid": {"kind": "soft_box", "inputs": 5, "stem": "sigmoid"},
-    "soft-tanh": {"kind": "soft_box", "inputs": 4, "stem": "tanh", "background": "sigmoid"},
-    "lock-smooth": {"kind": "xor_lock", "inputs": 5, "parities": 8, "background": "sigmoid"},
-}
-
-
-@cache
-def made(name: str, seed: int = 0) -> tuple[Instance, Instance]:
-    robust, violated = make(PlantedKnobs(**SAMPLED[name]), seed)
-    return robust, violated
-
-
-def asked(instance: Instance) -> Case:
-    (case,) = vnnlib.read(instance.vnnlib.decode(), instance.name).cases
-    return case
-
-
-def violating(instance: Instance, points: Floats) -> NDArray[np.bool_]:
-    outputs = torch_view(load(instance.onnx, "planted"), torch.float64)(torch.tensor(points))
-    excesses = [
-        sum(float(c) * outputs[:, i] for i, c in inequality.terms) - float(inequality.bound)
-        for (inequality,) in asked(instance).violation.disjuncts
-    ]
-    found: NDArray[np.bool_] = (torch.stack(excesses).amin(dim=0) <= 0).numpy()
-    return found
-
-
-def probability(instance: Instance) -> tuple[Fraction, Fraction]:
-    stated = instance.truth.violation_probability
-    assert stated is not None
-    if "exact" in stated:
-        return (Fraction(stated["exact"]),) * 2
-    return Fraction(stated["lower"]), Fraction(stated["upper"])
-
-
-@pytest.mark.parametrize("name", SAMPLED)
-def test_sampling_agrees_with_the_claimed_probability(name: str) -> None:
-    _, violated = made(name)
-    found = sampled(load(violated.onnx, name), asked(violated), violated.truth, seed=7)
-    assert found.telling, "too few points would be hit to tell"
-    assert found.agrees, found
-
-
-RARE: dict[str, dict[str, Any]] = {
-    "soft": {"kind": "soft_box", "charges": "capped", "inputs": 16, "width": 0.1},
-    "rotated": {"kind": "rotated_box", "charges": "capped", "inputs": 16, "width": 0.1},
-    "simplex": {"kind": "simplex", "placement": "corner", "inputs": 16, "width": 0.1},
-    "tent": {"kind": "tent", "inputs": 12, "width": 0.1},
-    "lock": {"kind": "xor_lock", "inputs": 25, "parities": 26, "width": 0.1, "placement": "corner"},
-    "tip": {"kind": "soft_box", "tip": True, "inputs": 3, "height": 0.001, "width": 0.3},
-    "stem": {"kind": "simplex", "inputs": 6, "stem": "padded_pool", "width": 0.2},
-    "tanh": {"kind": "soft_box", "inputs": 16, "stem": "tanh", "width": 0.1},
-}
-
-
-@pytest.mark.parametrize("name", RARE)
-def test_sampling_tells_of_the_rarest_violations(name: str) -> None:
-    _, violated = make(PlantedKnobs(**RARE[name]), 1)
-    network, case = load(violated.onnx, name), asked(violated)
-    assert probability(violated)[1] < 1e-6
-    found = sampled(network, case, violated.truth, points=20_000)
-    assert found.telling
-    assert found.agrees, found
-    wrong = {"exact": str(probability(violated)[0] * 2)}
-    truth = replace(violated.truth, violation_probability=wrong)
-    assert not sampled(network, case, truth, points=20_000).agrees
-
-
-@pytest.mark.parametrize("factor", [Fraction(9, 10), Fraction(11, 10)])
-def test_sampling_contradicts_a_wrong_probability(factor: Fraction) -> None:
-    _, violated = made("soft-plane")
-    wrong = {"exact": str(probability(violated)[0] * factor)}
-    truth = replace(violated.truth, violation_probability=wrong)
-    assert not sampled(load(violated.onnx, "planted"), asked(violated), truth).agrees
-
-
-@pytest.mark.parametrize("name", SAMPLED)
-def test_samples_and_the_centre_of_twins_are_robust(name: str) -> None:
-    robust, violated = made(name)
-    box = asked(robust).box
-    low, high = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
-    points = low + np.random.default_rng(8).random((SAMPLES // 4, len(low))) * (high - low)
-    assert not violating(robust, points).any()
-    assert violated.truth.witness is not None
-    witness = np.array([[float(text) for text in violated.truth.witness]])
-    assert violating(violated, witness).all()
-    near = witness + (points - (low + high) / 2) * robust.truth.parameters["width"]
-    assert not violating(robust, np.clip(near, low, high)).any()
-    middle = ((low + high) / 2)[None]
-    assert not violating(robust, middle).any()
-    assert not violating(violated, middle).any()
 
 
 @pytest.mark.parametrize("background", BACKGROUNDS)
@@ -303,7 +175,7 @@ def test_a_plant_of_small_depth_hugs_its_placement(kind: str, placement: str) ->
     assert near.all() if placement == "corner" else near.any()
     # no point further than the depth from there violates, however many are tried near it
     draw = np.random.default_rng(1)
-    steps = draw.normal(0, 1, (SAMPLES, 3)) * np.where(near, 0.02, 0.3)
+    steps = draw.normal(0, 1, (100_000, 3)) * np.where(near, 0.02, 0.3)
     points = np.clip(shares + steps, -1, 1)
     reached = np.abs(points - plane)[:, near]
     behind = (points * shares < 0)[:, near] if placement == "past_middle" else reached > 0.01
