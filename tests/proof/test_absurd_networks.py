@@ -41,6 +41,39 @@ def test_rows_of_a_single_number(
     assert claim.verdict().status == "unsupported"
 
 
+def head(source: str, number: object = "") -> list[onnx.NodeProto]:
+    """Attention over a tensor with one matrix; it makes the tensor `h` and the number."""
+    q, k, v, t, s, a, h = (f"{letter}{number}" for letter in "qkvtsah")
+    return [
+        node("MatMul", [source, "W"], [q]),
+        node("MatMul", [source, "W"], [k]),
+        node("MatMul", [source, "W"], [v]),
+        node("Transpose", [k], [t], perm=[0, 2, 1]),
+        node("MatMul", [q, t], [s]),
+        node("Softmax", [s], [a], axis=-1),
+        node("MatMul", [a, v], [h]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "shape"), [("x", ()), ("x", (1,)), ("n", (1,)), ("", (1,))], ids=str
+)
+def test_a_head_over_no_tokens(source: str, shape: tuple[int, ...]) -> None:
+    nodes = [*head(source), node("Relu", ["h"], ["y"])]
+    made = model(nodes, {"W": [[0.5]], "n": np.array([1], np.int64)}, shape, shape)
+    asked = question([(0, 1)], outputs=1, condition=ABOVE)
+    for witness in (None, ["0"]):
+        claim = claimed(made, asked, kind="softmax_attention", margin="0", witness=witness)
+        assert claim.verdict().status == "unsupported"
+
+
+def test_a_pool_of_a_single_number() -> None:
+    pool = model([node("AveragePool", ["x"], ["y"], kernel_shape=[1, 1])], {}, (), ())
+    for kind in ("corners", "softmax_attention"):
+        claim = claimed(pool, question([(0, 1)], outputs=1, condition=ABOVE), kind=kind)
+        assert claim.verdict().status == "unsupported"
+
+
 def test_numbers_that_grow_without_end() -> None:
     deep = [([[1e38 if i % 2 else 1e-38]], [1e-45]) for i in range(600)]
     asked = question([(0, 1)], outputs=1, condition=ABOVE)
@@ -61,17 +94,8 @@ def test_heads_beyond_number() -> None:
     """Each is small; a network of them would have the checker multiply for minutes."""
     nodes, name = [], "x"
     for i in range(20):
-        q, k, v, t, s, a, h = (f"{letter}{i}" for letter in "qkvtsah")
-        nodes += [
-            node("MatMul", [name, "W"], [q]),
-            node("MatMul", [name, "W"], [k]),
-            node("MatMul", [name, "W"], [v]),
-            node("Transpose", [k], [t], perm=[0, 2, 1]),
-            node("MatMul", [q, t], [s]),
-            node("Softmax", [s], [a], axis=-1),
-            node("MatMul", [a, v], [h]),
-        ]
-        name = h
+        nodes += head(name, i)
+        name = f"h{i}"
     nodes.append(node("Relu", [name], ["y"]))
     heads = model(nodes, {"W": [[0.5]]}, (1, 2, 1), (1, 2, 1))
     asked = question([(0, 1)] * 2, outputs=2)

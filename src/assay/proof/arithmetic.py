@@ -21,7 +21,7 @@ class Unsupported(Exception):
 
 
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_RATIONAL = re.compile(r"-?\d{1,4000}(?:/0*[1-9]\d{0,3999})?", re.ASCII)
+_RATIONAL = re.compile(r"-?\d{1,4000}(?:/(?=0*[1-9])\d{1,4000})?", re.ASCII)
 _LONGEST_DECIMAL = 2000
 
 
