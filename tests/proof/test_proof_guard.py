@@ -10,7 +10,8 @@ import onnxruntime as ort
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from small_claims import CONCAVE, SQUARE, Layers, claimed, network, outputs, question
+from onnx import helper
+from small_claims import CONCAVE, SQUARE, Layers, claimed, model, network, outputs, question
 
 from assay.proof.chain import read_chain
 from assay.proof.claim import Proof
@@ -174,3 +175,28 @@ def test_a_pool_with_a_bias_is_rounded_once_more_than_its_matrix() -> None:
         errors += output_errors(chain, box, Proof(F(1)))
     unit_roundoffs = [F(error, UNIT) * 2**24 / F(7, 4) for error in errors]
     assert unit_roundoffs[0] > 6 > unit_roundoffs[1] > 5
+
+
+@pytest.mark.parametrize("sign", [-1, 1], ids=["robust", "violated"])
+def test_a_pool_whose_plain_sum_overflows(sign: int) -> None:
+    """The average of four numbers near 2^126 is in float32, their sum is not."""
+    pooled = model(
+        [
+            helper.make_node("AveragePool", ["x"], ["p"], kernel_shape=[2, 2]),
+            helper.make_node("Relu", ["p"], ["r"]),
+            helper.make_node("Flatten", ["r"], ["f"]),
+            helper.make_node("Gemm", ["f", "W", "b"], ["y"], transB=1),
+        ],
+        {"W": [[sign * 2.0**-126]], "b": [-sign * 5.0]},
+        (1, 1, 2, 2),
+        (1, 1),
+    )
+    for scale, status in ((1, "rejected"), (8, "verified")):
+        low = 2**126 // scale
+        asked = question([(low, low + 2**124 // scale)] * 4, 1, "(assert (<= Y_0 0))")
+        point = [str(low)] * 4 if sign > 0 else None
+        claim = claimed(pooled, asked, margin=str(-3 * sign), guard="float32", witness=point)
+        assert claim.stating(guard="real").verdict().status == "verified"
+        verdict = claim.verdict()
+        assert verdict.status == status
+        assert status == "verified" or "overflow" in verdict.reason

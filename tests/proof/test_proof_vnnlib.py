@@ -242,3 +242,12 @@ def test_both_readers_agree_on_what_both_read(texts: list[str], values: list[int
     assert (case.box.lower, case.box.upper) == (ours.lower, ours.upper)
     point = [F(v) for v in values]
     assert case.violation.margin(point) == ours.margin(point)
+
+
+@pytest.mark.parametrize("form", ["(assert (or {0}))", "(assert (and {0}))", "(assert {1}){2}"])
+def test_parts_that_are_too_much_together(form: str) -> None:
+    """Each part is expanded; all of them together would fill the memory."""
+    part = f"(and {'(or (<= Y_0 0) (<= Y_0 1))' * 14})"
+    condition = form.format(part * 1000, part, f"(assert {part})" * 999)
+    with pytest.raises(Unsupported, match="more disjuncts"):
+        reading(condition)

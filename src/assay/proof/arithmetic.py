@@ -21,8 +21,9 @@ class Unsupported(Exception):
 
 
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_RATIONAL = re.compile(r"-?\d{1,4000}(?:/0*[1-9]\d{0,3999})?", re.ASCII)
+_RATIONAL = re.compile(r"-?\d{1,4000}(?:/(?=0*[1-9])\d{1,4000})?", re.ASCII)
 _LONGEST_DECIMAL = 2000
+_LONGEST_DENOMINATOR = 1 << 16
 
 
 def decimal(text: str) -> Fraction:
@@ -94,7 +95,12 @@ class Vector:
 
     @classmethod
     def of(cls, values: Sequence[Fraction]) -> Vector:
-        common = lcm(*(v.denominator for v in values))
+        common = 1
+        for value in values:
+            common = lcm(common, value.denominator)
+            # denominators with no factor in common must not keep the checker busy for hours
+            if common.bit_length() > _LONGEST_DENOMINATOR:
+                raise Unsupported("the common denominator of some numbers is too long to follow")
         return cls(tuple(v.numerator * (common // v.denominator) for v in values), common)
 
     def over(self, denominator: int) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from assay.proof.convolution import MOST_WINDOWS, Convolution, read_convolution
 from assay.proof.pooling import read_pool
 from assay.proof.reader import Graph, Node, Tensor
 
-_LONGEST_DENOMINATOR = 1 << 16
+_LONGEST_NUMBER = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Chain:
 
 def relu(vector: Vector) -> Vector:
     # weights of absurd sizes, one after another, must not keep the checker busy for hours
-    if vector.denominator.bit_length() > _LONGEST_DENOMINATOR:
+    if max(map(int.bit_length, (*vector.numerators, vector.denominator))) > _LONGEST_NUMBER:
         raise Unsupported("the exact values of a layer are longer than the checker follows")
     return Vector(tuple(max(n, 0) for n in vector.numerators), vector.denominator)
 
@@ -150,11 +150,10 @@ def follow(
         elif form in (("Conv", 2), ("Conv", 3)) and affine is None:
             affine, shape = read_convolution(node, name, shape, graph)
             windows += affine.fan_in * prod(affine.geometry.positions)
-            if windows > MOST_WINDOWS:
-                raise Unsupported(f"{node.place()} makes the network too large for the checker")
         elif form == ("AveragePool", 1) and affine is None:
             matrix, denominator, shape = read_pool(node, shape)
             affine = Affine(matrix, (0,) * int(matrix.nrows()), denominator, pooled=True)
+            windows += affine.units * affine.fan_in
         elif form == ("Add", 2) and not node.attributes and isinstance(affine, Affine):
             if any(affine.bias):
                 raise Unsupported(f"{node.place()} adds a second bias")
@@ -162,6 +161,8 @@ def follow(
             affine = affine.plus(_row(node, constant, shape, graph))
         else:
             raise Unsupported(f"{node.place()} does not fit into a chain of affine maps and ReLUs")
+        if windows > MOST_WINDOWS:
+            raise Unsupported(f"{node.place()} makes the network too large for the checker")
         name = node.output
     if not isinstance(affine, Affine):
         raise Unsupported("the network does not end in a matrix that makes its output")

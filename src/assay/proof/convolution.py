@@ -17,7 +17,7 @@ from assay.proof.arithmetic import Rejected, Unsupported, Vector, entries
 from assay.proof.reader import Graph, Node
 
 MOST_WINDOWS = 1 << 24
-"""Entries of all windows of a network: eight bytes each."""
+"""Entries of all windows, and of the matrices of all pools, of a network: eight bytes each."""
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ def read_pool(node: Node, shape: tuple[int, ...]) -> tuple[fmpz_mat, int, tuple[
     known = set(node.attributes) <= {"count_include_pad", "ceil_mode"}
     if not known or node.attributes.get("ceil_mode", 0) or counted not in (0, 1):
         raise Unsupported(f"{node.place()} is not a plain average pool")
-    if len(kernel) != 2 or max(kernel) > 2 * max(shape):
-        raise Unsupported(f"{node.place()} has a window out of proportion")
+    if len(shape) != 4 or len(kernel) != 2 or max(kernel) > 2 * max(shape):
+        raise Unsupported(f"{node.place()} has a window out of proportion to shape {shape}")
     # all channels are pooled alike
     geometry = read_geometry(node, (*shape[:1], 1, *shape[2:]), kernel)
     channels, places, size = shape[1], prod(geometry.positions), prod(kernel)

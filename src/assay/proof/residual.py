@@ -71,8 +71,8 @@ def read_residual_network(graph: Graph) -> ResidualNetwork:
         inside, result, after = follow(graph, graph.nodes[start:place], name, shape)
         if sorted(node.inputs) != sorted((name, result)) or node.attributes or after != shape:
             raise Unsupported(f"{node.place()} does not add a block's result to what entered it")
-        if len(inside.hidden) != 1:
-            raise Unsupported(f"{node.place()} ends a block that has not one ReLU")
+        if len(inside.hidden) != 1 or inside.hidden[0].pooled or inside.last.pooled:
+            raise Unsupported(f"{node.place()} ends a block that has a pool, or not one ReLU")
         blocks.append(Block(inside.hidden[0], inside.last))
         name, start = node.output, place + 1
     outside, name, shape = follow(graph, graph.nodes[start:], name, shape)

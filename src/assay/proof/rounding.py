@@ -4,7 +4,8 @@ For a layer of fan-in n with unit roundoff u = 2^-24 and g = (n+1)u / (1 - (n+1)
 inputs are off by at most E and bounded by M, then a float32 dot product with bias is off by at
 most |W|E + g(|W|(M+E) + |b|) + (n+1) 2^-149, for any order of the sum and with or without fused
 multiply-add (not for TF32, fp16, Winograd, or flushed subnormals). No partial sum can overflow
-if |W|(M+E) + |b| is below 2^127.
+if |W|(M+E) + |b| is below 2^127; a pool adds up its window before it divides, so there the sum of
+all M+E must be, too.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def layer_error(
     one term, and by u + gu at least, so that it covers both.
     """
     # a bias after a pool is added to sums that were rounded twice more, by the inverse of a number
-    late = isinstance(layer, Affine) and layer.pooled and any(layer.bias)
-    terms = layer.fan_in + (2 if added else 1) + late
+    pooled = isinstance(layer, Affine) and layer.pooled
+    terms = layer.fan_in + (2 if added else 1) + (pooled and any(layer.bias))
     positive, negative = layer.signed_parts
     absolute = positive - negative
     carried = layer.times(absolute, error)
@@ -54,7 +55,9 @@ def layer_error(
     summed = [p + (abs(b) << UNIT) for p, b in zip(products, layer.bias, strict=True)]
     if added:
         summed = [s + a * layer.denominator for s, a in zip(summed, added, strict=True)]
-    if terms > _MOST_TERMS or max(summed) >= layer.denominator << (127 + UNIT):
+    window = sum(size) + sum(error) if pooled else 0
+    overflows = max(summed) >= layer.denominator << (127 + UNIT) or window >= 1 << (127 + UNIT)
+    if terms > _MOST_TERMS or overflows:
         raise Rejected("the guard float32 does not hold: a layer is too wide, or may overflow")
     down = (1 << 24) - terms
     return (

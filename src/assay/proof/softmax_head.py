@@ -52,9 +52,9 @@ class Head:
 
     def forward(self, operands: list[Balls]) -> Attended:
         (x,) = operands
-        rows, width = x.shape[-2:]
-        if len(x.shape) != 3 or x.shape[0] != 1 or width != self.scores.nrows():
+        if len(x.shape) != 3 or x.shape[0] != 1 or x.shape[2] != self.scores.nrows():
             raise Unsupported("a head of attention takes something else than one row of tokens")
+        _, rows, width = x.shape
         if rows * rows * width + rows * width * max(width, self.value.ncols()) > _MOST_PRODUCTS:
             raise Unsupported("a head of attention is too large for balls")
         tokens = x.matrix()
@@ -205,7 +205,9 @@ class HeadPattern:
         """The source and the matrix of MatMul(source, constant matrix)."""
         source, weight = self.inputs(name, "MatMul", 2)
         matrix = self.graph.constants.get(weight)
-        fits = matrix is not None and len(matrix.shape) == 2 and source not in self.graph.constants
+        # an input may be left out: its name is empty
+        no_data = source in ("", *self.graph.constants, *self.graph.integers)
+        fits = matrix is not None and len(matrix.shape) == 2 and not no_data
         return source, matrix if fits else None
 
 

@@ -56,6 +56,7 @@ def read(data: bytes) -> Question:
     lower: dict[str, Fraction] = {}
     upper: dict[str, Fraction] = {}
     facts: list[list[list[Inequality]]] = []
+    literals = 0
     for command in _commands(data):
         match command:
             case ["declare-const", str(name), "Real"]:
@@ -70,6 +71,7 @@ def read(data: bytes) -> Question:
                     facts.append([[_inequality(term)]])
             case ["assert", formula]:
                 facts.append(_disjuncts(formula, declared))
+                literals = _bounded(literals + sum(map(len, facts[-1])))
             case _:
                 raise Unsupported(f"VNN-LIB command {str(command)[:60]} is not understood")
     inputs, outputs = (
@@ -179,10 +181,25 @@ def _disjuncts(formula: Any, declared: set[str]) -> list[list[Inequality]]:
     """The disjunctive normal form of a formula over the outputs."""
     match formula:
         case ["or", _, *_]:
-            return [d for part in formula[1:] for d in _disjuncts(part, declared)]
+            return list(chain.from_iterable(_all_disjuncts(formula[1:], declared)))
         case ["and", _, *_]:
-            return _conjunction([_disjuncts(part, declared) for part in formula[1:]])
+            return _conjunction(_all_disjuncts(formula[1:], declared))
     return [[_inequality(_difference(formula, declared))]]
+
+
+def _all_disjuncts(formulas: list[Any], declared: set[str]) -> list[list[list[Inequality]]]:
+    parts: list[list[list[Inequality]]] = []
+    literals = 0
+    for formula in formulas:
+        parts.append(_disjuncts(formula, declared))
+        literals = _bounded(literals + sum(map(len, parts[-1])))
+    return parts
+
+
+def _bounded(literals: int) -> int:
+    if literals > _MOST_LITERALS:
+        raise Unsupported("the VNN-LIB file has more disjuncts than the checker expands")
+    return literals
 
 
 def _conjunction(parts: list[list[list[Inequality]]]) -> list[list[Inequality]]:
@@ -190,6 +207,5 @@ def _conjunction(parts: list[list[list[Inequality]]]) -> list[list[Inequality]]:
     for part in parts:
         count = min(count * len(part), _MOST_LITERALS + 1)
     literals = sum(sum(map(len, part)) * (count // len(part)) for part in parts)
-    if max(count, literals) > _MOST_LITERALS:
-        raise Unsupported("the VNN-LIB file has more disjuncts than the checker expands")
+    _bounded(max(count, literals))
     return [list(chain.from_iterable(choice)) for choice in product(*parts)]

@@ -31,6 +31,7 @@ from assay.proof.linear_attention import Feature, LinearAttention, read_linear_a
 
 _SHARE_BITS = 96
 _MOST_WORK = 1 << 30
+_MOST_SHARES = 1 << 20
 Rows = list[list[int]]
 
 
@@ -51,7 +52,8 @@ def least_excesses(claim: Claim) -> list[Fraction]:
     network = read_linear_attention(claim.graph)
     size = network.tokens * (network.tokens + network.value.units) * network.width
     size += network.tokens * (network.tokens + network.width) * network.query.map.units
-    if (size + network.readout.fan_in) * len(claim.question.disjuncts) > _MOST_WORK:
+    work = (size + network.readout.fan_in) * len(claim.question.disjuncts)
+    if work > _MOST_WORK or network.tokens**2 > _MOST_SHARES:
         raise Unsupported("the network has more tokens or classes than the checker follows")
     bound = _Bound(network, claim.box)
     return [bound.least(objective) for objective in objectives(claim.question, network.readout)]
