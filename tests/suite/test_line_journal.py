@@ -37,7 +37,7 @@ def test_what_is_no_head_of_ours_is_left_alone(text: str, tmp_path: Path) -> Non
         row_progress(path, HEAD, "profiling") as progress,
         pytest.raises(BadInput, match="was not written by"),
     ):
-        progress.known({})
+        progress.known({}, dict)
     assert path.read_text() == text
 
 

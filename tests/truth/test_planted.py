@@ -14,7 +14,7 @@ import pytest
 from ball_conformance import margin_bounds
 from numpy.random import Generator
 from onnx import numpy_helper
-from planted_questions import (
+from planted_settings import (
     BACKGROUNDS,
     CONVEX,
     KINDS,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from planted_questions import SAMPLED, asked, made, probability, violating
+from planted_settings import SAMPLED, asked, made, probability, violating
 
 from assay.question.network import load
 from assay.truth.planted import PlantedKnobs, make
