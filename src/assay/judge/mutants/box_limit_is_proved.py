@@ -27,7 +27,7 @@ def _given_up(search: Search, domains: Domains, setting: Setting) -> Domains:
 MUTANT = Mutant(
     name="box-limit-is-proved",
     bug="timeout or crash",
-    story=f"The search gives up after {_MOST_BOXES} boxes; what is left, if no more than a batch of "
-    f"{_BATCH}, counts as done.",
+    story=f"The search gives up after {_MOST_BOXES} boxes; what is left, if no more than a batch "
+    f"of {_BATCH}, counts as done.",
     swaps=(when_bounded(_given_up, root=False),),
 )
