@@ -310,7 +310,7 @@ def test_a_mutant_is_shrunk(tmp_path: Path) -> None:
     for words in (("build", suite, "-o", "bench"), ("run", "bench", "-v", mutant, "-o", "run")):
         assert assay(*words, cwd=tmp_path).returncode == 0
     done = assay(
-        "shrink", "run", instance, "--calls", 20, "--jobs", 2, "-o", "out", "--json", cwd=tmp_path
+        "shrink", "run", instance, "--calls", 35, "--jobs", 2, "-o", "out", "--json", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -319,7 +319,7 @@ def test_a_mutant_is_shrunk(tmp_path: Path) -> None:
     before, after = document["before"], document["after"]
     assert after["units"] < before["units"]
     assert after["inputs"] <= before["inputs"]
-    assert after["weights"] < before["weights"]
+    assert 2 * after["weights"] < before["weights"]
     assert assay("check", "out", cwd=tmp_path).returncode == 0
     assert assay("run", "out", "-v", mutant, "-v", "linear", "-o", "again", cwd=tmp_path)
     assert f"unsound: {mutant} on {instance}" in assay("score", "again", cwd=tmp_path).stdout
