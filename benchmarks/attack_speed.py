@@ -17,11 +17,11 @@ from collections.abc import Callable
 
 import torch
 
-from assay.attack.battery import device_named
 from assay.attack.losses import cross_entropy
 from assay.attack.method import Effort
 from assay.attack.projected_gradient import projected_gradient
 from assay.attack.target import Target
+from assay.bounds.device import device_named
 from assay.difficulty.margin import MarginFunction
 from assay.question.network import Network, load
 from assay.question.property import Specification

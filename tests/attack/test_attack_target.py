@@ -9,9 +9,10 @@ import pytest
 import torch
 from small_questions import affine, asked, positive
 
-from assay.attack.battery import Budget, attacks, device_named, run
+from assay.attack.battery import Budget, attacks, run
 from assay.attack.method import Effort
 from assay.attack.target import Found, Target
+from assay.bounds.device import device_named
 from assay.difficulty.margin import MarginFunction
 from assay.errors import BadInput
 from assay.question.point_evaluation import PointEvaluation

@@ -13,13 +13,11 @@ import time
 from dataclasses import dataclass
 from functools import cache
 
-import torch
-
 import assay.attack.methods
 from assay.attack.method import Attack, Effort
 from assay.attack.target import Found, Target
+from assay.bounds.device import device_named
 from assay.difficulty.margin import MarginFunction
-from assay.difficulty.profile import chosen_device
 from assay.errors import AssayError, BadInput
 from assay.question.network import Network
 from assay.question.property import Specification
@@ -105,14 +103,6 @@ def run(
     budget = budget or Budget()
     function = MarginFunction(network, specification.cases, device_named(device))
     return tuple(_attacked(function, attack, budget) for attack in budget.chosen)
-
-
-def device_named(name: str) -> torch.device:
-    if name not in ("cpu", "cuda", "auto"):
-        raise BadInput(f"--device {name} is not known; give cpu, cuda or auto")
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    return chosen_device(name)
 
 
 def _attacked(function: MarginFunction, attack: Attack, budget: Budget) -> Result:

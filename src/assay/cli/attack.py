@@ -49,7 +49,8 @@ def attack(
 
       assay attack net.onnx query.vnnlib
     """
-    from assay.attack.battery import Budget, device_named
+    from assay.attack.battery import Budget
+    from assay.bounds.device import device_named
     from assay.cli.attack_view import show
     from assay.cli.output import shown_progress
     from assay.cli.row_tables import end_for_failed, stopped_by_a_wrong_label

@@ -61,7 +61,7 @@ def profile(
 
     settings = Settings(samples, tau, seed, growth, device)
     if device != "cpu":  # before any work is begun; torch takes a second to load
-        from assay.difficulty.profile import chosen_device
+        from assay.bounds.device import chosen_device
 
         chosen_device(device)
     with resumable(), stopped_by_a_wrong_label(whole_point=len(paths) == 2, as_json=as_json):

@@ -8,7 +8,6 @@ The same seed gives the same numbers, whatever the order, the names or the numbe
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from assay.bounds.device import chosen_device
 from assay.difficulty.gradients import (
     ETA,
     Dimension,
@@ -148,18 +148,6 @@ def profile(
         coarse=coarse,
         note="; ".join(filter(None, (noted, _TOO_COARSE * coarse, _few_boxes(function)))),
     )
-
-
-def chosen_device(name: str) -> torch.device:
-    """Where to run; a GPU that is not there is refused."""
-    if name == "cuda":
-        if not torch.cuda.is_available():
-            raise BadInput("--device cuda: torch sees no GPU here; give cpu, or a CUDA build")
-        # Same seed, same numbers: kernels that add in any order are left out.
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.backends.cudnn.benchmark = False
-        torch.use_deterministic_algorithms(True, warn_only=True)
-    return torch.device(name)
 
 
 def _refuse_undefined(network: Network, margins: Tensor, gradients: Tensor) -> None:

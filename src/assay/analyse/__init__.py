@@ -1,0 +1,1 @@
+"""Answers with probability: what sampling and counting say where no verifier reaches."""

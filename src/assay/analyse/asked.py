@@ -1,0 +1,105 @@
+"""What statistics are asked: how likely is a random input of a region to fail?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from assay.analyse.kept import Kept, LabelSet, Unviolated
+from assay.analyse.model import Model, network_model
+from assay.analyse.regions import Ball, BoxRegion, Norm, Region
+from assay.analyse.sampling import Sampler
+from assay.errors import BadInput
+from assay.question.asked import read_question
+from assay.question.network import Network
+from assay.question.operators.torch_module import TORCH_OPERATORS
+from assay.question.property import Case, Violation
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A model, what it must keep, and where the inputs come from."""
+
+    model: Model
+    kept: Kept
+    region: Region
+
+    def margins(self, points: Tensor) -> Tensor:
+        """Positive where the property is kept, [n]; at most zero where it fails."""
+        return self.margins_of(self.model.scores(points))
+
+    def margins_of(self, scores: Tensor) -> Tensor:
+        """The same from the scores of the points."""
+        found = self.kept.margins(scores)
+        if bool(torch.isnan(found).any()):
+            raise BadInput(
+                f"{self.model.name}: infinite scores have no difference; give logits or softmax"
+            )
+        return found
+
+    def sampler(self, seed: int, purpose: str = "") -> Sampler:
+        device, dtype = self.model.device, self.model.dtype
+        return Sampler(self.region, seed, purpose=purpose, device=device, dtype=dtype)
+
+    @property
+    def description(self) -> dict[str, object]:
+        """What a reader needs to ask the same again."""
+        return {
+            "model": self.model.name,
+            **self.model.identity,
+            "preprocessing": self.model.preprocessing.document,
+            "device": self.model.device.type,
+            "measure": self.region.measure,
+            **self.kept.description,
+        }
+
+
+def around(
+    model: Model,
+    point: np.ndarray,
+    labels: tuple[int, ...] | None,
+    radius: float,
+    norm: Norm,
+    *,
+    valid: tuple[float, float] | None = None,
+    levels: int | None = None,
+) -> Asked:
+    """Inputs near one input; without labels, the one that the model gives there must stay."""
+    flat = np.asarray(point, np.float64).reshape(-1)
+    chosen = (predicted(model, flat),) if labels is None else labels
+    return Asked(model, LabelSet(chosen), Ball(flat, radius, norm, valid, levels))
+
+
+def predicted(model: Model, point: np.ndarray) -> int:
+    """The class with the highest score at one input."""
+    flat = torch.from_numpy(np.asarray(point, np.float64).reshape(1, -1))
+    return int(model.scores(flat)[0].argmax())
+
+
+def of_case(network: Network, case: Case, *, device: torch.device | None = None) -> Asked:
+    """The violation rate of a box; in float64 where torch knows the operators."""
+    known = network.operators <= set(TORCH_OPERATORS)
+    dtype = torch.float64 if known else torch.float32
+    model = network_model(network, device=device, dtype=dtype)
+    return Asked(model, Unviolated(case.violation), BoxRegion.enclosing(case.box))
+
+
+def of_files(onnx: Path, vnnlib: Path, *, device: torch.device | None = None) -> Asked:
+    """The question of two files; cases on one and the same box are one question."""
+    network, specification = read_question(onnx, vnnlib)
+    return of_case(network, only_case(specification.cases, vnnlib), device=device)
+
+
+def only_case(cases: tuple[Case, ...], place: Path) -> Case:
+    boxes = {(case.box.lower, case.box.upper) for case in cases}
+    if len(boxes) != 1:
+        raise BadInput(
+            f"{place}: asks about {len(boxes)} boxes, and a rate belongs to one; give each box a "
+            "file of its own"
+        )
+    disjuncts = tuple(d for case in cases for d in case.violation.disjuncts)
+    return Case(cases[0].box, Violation(cases[0].violation.outputs, disjuncts))

@@ -1,0 +1,174 @@
+"""Inputs from files: arrays (.npy), pictures (.png), folders of them, and stacks (.npz).
+
+A folder holds one sub-folder a class, named by its number, or a `labels.csv` with lines
+`FILE,LABEL`; a stack (.npz) holds the arrays `inputs` and `labels`.
+"""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analyse.preprocessing import Layout
+from assay.errors import BadInput
+
+PICTURES, ARRAYS = (".png", ".jpg", ".jpeg", ".bmp"), (".npy",)
+LABELS_FILE = "labels.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Points [n, ...] in float64 with their gold labels and names."""
+
+    points: NDArray[np.float64]
+    labels: NDArray[np.int64]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def chosen(self, which: NDArray[np.int64]) -> Inputs:
+        names = tuple(self.names[i] for i in which)
+        return Inputs(self.points[which], self.labels[which], names)
+
+
+def read_input(path: Path, layout: Layout = "chw", index: int | None = None) -> np.ndarray:
+    """One input; `index` picks from a file that holds several."""
+    if path.suffix == ".npz":
+        stack = read_inputs(path, layout).points
+    elif path.suffix in ARRAYS:
+        array = _array(path)
+        if index is None:
+            return array
+        stack = array
+    else:
+        if index is not None:
+            raise BadInput(f"{path}: is one picture; leave the index out")
+        return _picture(path, layout)
+    if index is None:
+        raise BadInput(f"{path}: holds {len(stack)} inputs; pick one with --index")
+    if not (stack.ndim > 1 and 0 <= index < len(stack)):
+        held = len(stack) if stack.ndim > 1 else 1
+        raise BadInput(f"{path}: holds {held} inputs, numbered from 0, and no number {index}")
+    return np.asarray(stack[index])
+
+
+def read_inputs(path: Path, layout: Layout = "chw") -> Inputs:
+    """A data set: a folder or a stack."""
+    if path.is_dir():
+        return _folder(path, layout)
+    if path.suffix != ".npz":
+        raise BadInput(f"{path}: is no folder and no .npz file; give one with inputs and labels")
+    try:
+        with np.load(path, allow_pickle=False) as stack:
+            if not {"inputs", "labels"} <= set(stack.files):
+                raise BadInput(
+                    f"{path}: holds {', '.join(stack.files) or 'nothing'}; give the arrays "
+                    "'inputs' and 'labels'"
+                )
+            points, labels = _numbers(stack["inputs"], path), stack["labels"]
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise _unreadable(path, error) from None
+    if points.ndim < 2 or labels.shape != (len(points),) or labels.dtype.kind not in "iu":
+        raise BadInput(
+            f"{path}: inputs {list(points.shape)} need one whole number each, and labels are "
+            f"{labels.dtype}{list(labels.shape)}; give [n, ...] and [n]"
+        )
+    if not len(points):
+        raise BadInput(f"{path}: holds no inputs; give at least one")
+    names = tuple(f"{path.stem}#{i}" for i in range(len(points)))
+    return Inputs(points, labels.astype(np.int64), names)
+
+
+def _folder(path: Path, layout: Layout) -> Inputs:
+    listed = _listed(path) if (path / LABELS_FILE).is_file() else _sorted_into_classes(path)
+    if not listed:
+        raise BadInput(
+            f"{path}: holds no inputs; give sub-folders named by class, or {LABELS_FILE}, with "
+            f"{', '.join((*ARRAYS, *PICTURES))} files"
+        )
+    points = [read_input(file, layout) for file, _ in listed]
+    for (file, _), point in zip(listed, points, strict=True):
+        if point.shape != points[0].shape:
+            raise BadInput(
+                f"{file}: has shape {list(point.shape)} where {listed[0][0].name} has "
+                f"{list(points[0].shape)}; give inputs of one shape"
+            )
+    names = tuple(str(file.relative_to(path)) for file, _ in listed)
+    return Inputs(np.stack(points), np.array([label for _, label in listed]), names)
+
+
+def _sorted_into_classes(path: Path) -> list[tuple[Path, int]]:
+    found: list[tuple[Path, int]] = []
+    for folder in sorted((f for f in path.iterdir() if f.is_dir()), key=lambda f: f.name):
+        if not folder.name.isdecimal():
+            raise BadInput(
+                f"{folder}: is not the number of a class; name sub-folders 0, 1, ... or give "
+                f"{LABELS_FILE}"
+            )
+        files = sorted(f for f in folder.iterdir() if f.suffix in (*ARRAYS, *PICTURES))
+        found.extend((file, int(folder.name)) for file in files)
+    return sorted(found, key=lambda pair: (pair[1], pair[0].name))
+
+
+def _listed(path: Path) -> list[tuple[Path, int]]:
+    table = path / LABELS_FILE
+    found: list[tuple[Path, int]] = []
+    try:
+        with table.open(newline="", encoding="utf-8") as stream:
+            for number, row in enumerate(csv.reader(stream), 1):
+                if not row:
+                    continue
+                if len(row) != 2 or not row[1].strip().isdecimal():
+                    raise BadInput(f"{table}: line {number} is not FILE,LABEL; mend it")
+                found.append((path / row[0].strip(), int(row[1])))
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(table, error) from None
+    return found
+
+
+def _array(path: Path) -> NDArray[np.float64]:
+    try:
+        return _numbers(np.load(path, allow_pickle=False), path)
+    except (OSError, ValueError, EOFError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _numbers(array: np.ndarray, path: Path) -> NDArray[np.float64]:
+    if array.dtype.kind not in "fiub" or not array.size:
+        raise BadInput(f"{path}: holds {array.dtype}{list(array.shape)}; give an array of numbers")
+    return np.asarray(array, np.float64)
+
+
+def _picture(path: Path, layout: Layout) -> NDArray[np.float64]:
+    if path.suffix.lower() not in PICTURES:
+        kinds = ", ".join((*ARRAYS, ".npz", *PICTURES))
+        raise BadInput(f"{path}: is no kind of input that is read; give one of {kinds}")
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        raise BadInput(
+            f"{path}: reading pictures needs Pillow; install the extra: "
+            "pip install 'assay-robustness[pictures]'"
+        ) from None
+    try:
+        with Image.open(path) as image:
+            if image.mode not in ("L", "RGB"):
+                image = image.convert("RGB")
+            pixels = np.asarray(image, np.float64)
+    except (OSError, UnidentifiedImageError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    if pixels.ndim == 2:
+        pixels = pixels[:, :, None]
+    return np.ascontiguousarray(pixels.transpose(2, 0, 1) if layout == "chw" else pixels)
+
+
+def _unreadable(path: Path, error: Exception) -> BadInput:
+    reason = " ".join(str(error).split())[:120]
+    return BadInput(f"{path}: cannot be read ({reason}); check the path and the file")

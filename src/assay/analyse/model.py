@@ -1,0 +1,233 @@
+"""What can be analysed: anything that turns a batch of inputs into scores, one a class.
+
+`Model.scores` is the only way in. It hands flat points over in the model's shape, splits what does
+not fit into memory, and refuses what no statistics can use: NaN, wrong shapes, a model that raises.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from assay.analyse.preprocessing import Preprocessing
+from assay.errors import AssayError, BadInput
+from assay.question.network import Network, load_file
+from assay.question.operators.torch_module import TORCH_OPERATORS
+from assay.question.runtime import FloatRunner
+from assay.question.torch_view import torch_view
+
+Run = Callable[[Tensor], Any]
+_SMALLEST_BATCH, _LARGEST_BATCH = 32, 2**16
+_LONGEST_S = 0.25
+_MOST_NUMBERS = {"cpu": 2**24, "cuda": 2**27}
+"""Numbers that the inputs of one batch may have."""
+
+
+@dataclass
+class Model:
+    """A classifier on inputs of a shape; `run` takes them as [n, *shape] after preprocessing.
+
+    `queries` and `seconds` count what went through it; `rows` is the batch that suits it, found
+    by doubling while batches stay short.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    run: Run
+    device: torch.device
+    identity: Mapping[str, object]
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
+    dtype: torch.dtype = torch.float32
+    queries: int = 0
+    seconds: float = 0.0
+    rows: int = _SMALLEST_BATCH
+    _most: int = _LARGEST_BATCH
+
+    def __post_init__(self) -> None:
+        self._most = min(self._most, max(1, _MOST_NUMBERS[self.device.type] // self.inputs))
+        self.rows = min(self.rows, self._most)
+        factor, shift = self.preprocessing.linear(self.shape, self.name)
+        self._factor = torch.as_tensor(factor, dtype=self.dtype, device=self.device)
+        self._shift = torch.as_tensor(shift, dtype=self.dtype, device=self.device)
+        self._plain = bool((self._factor == 1).all() and (self._shift == 0).all())
+
+    @property
+    def inputs(self) -> int:
+        return math.prod(self.shape)
+
+    def scores(self, points: Tensor) -> Tensor:
+        """Scores [n, classes] of points [n, inputs], in batches."""
+        if points.ndim != 2 or points.shape[1] != self.inputs:
+            raise BadInput(
+                f"{self.name}: takes {self.inputs} numbers ({_by(self.shape)}) where an input has "
+                f"{points.shape[-1]}; give an input of the model's shape"
+            )
+        parts, start = [], 0
+        while start < len(points):
+            part = self._batch(points[start : start + self.rows])
+            start += len(part)
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+    def _batch(self, points: Tensor) -> Tensor:
+        begun = time.perf_counter()
+        try:
+            found = self._asked(points)
+        except torch.cuda.OutOfMemoryError:
+            if len(points) == 1:
+                raise BadInput(
+                    f"{self.name}: one input does not fit into the GPU's memory; take the "
+                    "processor (cpu)"
+                ) from None
+            self._most = self.rows = len(points) // 2
+            torch.cuda.empty_cache()
+            return self._batch(points[: self.rows])
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        spent = time.perf_counter() - begun
+        self.queries += len(points)
+        self.seconds += spent
+        if len(points) == self.rows and spent < _LONGEST_S:
+            self.rows = min(2 * self.rows, self._most)
+        return found
+
+    def _asked(self, points: Tensor) -> Tensor:
+        given = points.to(self.device, self.dtype)
+        if not self._plain:
+            given = given * self._factor + self._shift
+        try:
+            with torch.inference_mode():
+                answer = self.run(given.reshape(len(points), *self.shape))
+        except (AssayError, torch.cuda.OutOfMemoryError):
+            raise
+        except Exception as error:  # the model is anybody's code
+            reason = " ".join(str(error).split())[:200] or "no message"
+            raise BadInput(
+                f"{self.name}: the model raised {type(error).__name__} on inputs of shape "
+                f"{_by((len(points), *self.shape))} ({reason}); mend the model or give inputs of "
+                "its shape"
+            ) from None
+        return self._checked(answer, len(points))
+
+    def _checked(self, answer: Any, rows: int) -> Tensor:
+        try:
+            scores = torch.as_tensor(answer).detach()
+        except (TypeError, ValueError, RuntimeError):
+            kind = type(answer).__name__
+            raise BadInput(f"{self.name}: gives a {kind}; give one array of scores") from None
+        if scores.ndim == 0 or len(scores) != rows:
+            raise BadInput(
+                f"{self.name}: gives scores of shape {_by(scores.shape)} for {rows} inputs; give "
+                "one row an input"
+            )
+        scores = scores.reshape(rows, -1)
+        bad = torch.isnan(scores).any(1)
+        if bool(bad.any()):
+            raise BadInput(
+                f"{self.name}: gives NaN for {int(bad.sum())} of {rows} inputs; no statistics can "
+                "use that: mend the model or narrow the region"
+            )
+        return scores
+
+
+def onnx_model(
+    path: Path,
+    *,
+    device: torch.device | None = None,
+    threads: int = 0,
+    preprocessing: Preprocessing | None = None,
+) -> Model:
+    """An ONNX file: in ONNX Runtime on a processor, in torch on a GPU."""
+    return network_model(
+        load_file(path), device=device, threads=threads, preprocessing=preprocessing
+    )
+
+
+def network_model(
+    network: Network,
+    *,
+    device: torch.device | None = None,
+    threads: int = 0,
+    preprocessing: Preprocessing | None = None,
+    dtype: torch.dtype = torch.float32,
+) -> Model:
+    """A network that was read already; float64 runs in torch."""
+    place = torch.device("cpu") if device is None else device
+    runner = None
+    if place.type == "cpu" and dtype == torch.float32:
+        runner = FloatRunner(network, threads or torch.get_num_threads())
+        if not runner.batched and network.operators <= set(TORCH_OPERATORS):
+            runner = None
+    backend = "torch" if runner is None else "onnxruntime"
+    run = _in_torch(network, dtype, place) if runner is None else _in_runtime(runner)
+    identity = {"kind": "onnx", "sha256": network.sha256, "backend": backend}
+    shape = network.input_shape[1:] if network.input_shape[:1] == (1,) else network.input_shape
+    return Model(
+        network.place,
+        shape or (network.inputs,),
+        run,
+        place,
+        identity,
+        preprocessing or Preprocessing(),
+        dtype,
+    )
+
+
+def module_model(
+    module: torch.nn.Module,
+    shape: tuple[int, ...],
+    *,
+    name: str = "",
+    device: torch.device | None = None,
+    preprocessing: Preprocessing | None = None,
+) -> Model:
+    """A torch module on [n, *shape]; it is put into evaluation mode, on the device."""
+    place = torch.device("cpu") if device is None else device
+    found = module.eval().to(place)
+    digest = hashlib.sha256()
+    for key, value in found.state_dict().items():
+        digest.update(key.encode())
+        digest.update(np.ascontiguousarray(value.detach().cpu().numpy()).tobytes())
+    identity = {"kind": "module", "class": type(module).__name__, "sha256": digest.hexdigest()}
+    title = name or type(module).__name__
+    return Model(title, shape, found, place, identity, preprocessing or Preprocessing())
+
+
+def callable_model(
+    function: Callable[[np.ndarray], Any],
+    shape: tuple[int, ...],
+    *,
+    name: str = "",
+    preprocessing: Preprocessing | None = None,
+) -> Model:
+    """Any function from a float32 array [n, *shape] to scores [n, classes]."""
+    title = name or str(getattr(function, "__name__", type(function).__name__))
+
+    def run(points: Tensor) -> Any:
+        return np.asarray(function(points.numpy()))
+
+    identity = {"kind": "callable", "name": title}
+    cpu = torch.device("cpu")
+    return Model(title, shape, run, cpu, identity, preprocessing or Preprocessing())
+
+
+def _in_torch(network: Network, dtype: torch.dtype, device: torch.device) -> Run:
+    view = torch_view(network, dtype).to(device)
+    return lambda points: view(points.reshape(len(points), -1))
+
+
+def _in_runtime(runner: FloatRunner) -> Run:
+    return lambda points: runner.run(points.reshape(len(points), -1).numpy())
+
+
+def _by(shape: tuple[int, ...] | torch.Size) -> str:
+    return " x ".join(map(str, shape))

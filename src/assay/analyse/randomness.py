@@ -1,0 +1,97 @@
+"""Random numbers by counter: block k of a stream is the same whoever draws it, and when.
+
+A stream is known by a key, and its numbers come in blocks that are seeded one by one, so that
+nothing depends on how many are asked for at once or on who else draws. A processor and a GPU have
+different streams.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.random import SFC64, Generator, SeedSequence
+from torch import Tensor
+
+FEW_NUMBERS = 64
+"""Up to so many inputs all 53 bits of a number count: small sets may be asked about."""
+
+
+class Source(Protocol):
+    """Arrays of one block: numpy's on a processor, torch's on a GPU; both know the same sums."""
+
+    def uniform(self, rows: int, columns: int) -> Any: ...
+
+    def normal(self, rows: int, columns: int) -> Any: ...
+
+    def exponential(self, rows: int, columns: int) -> Any: ...
+
+    def signs(self, rows: int, columns: int) -> Any: ...
+
+
+def stream_key(*parts: object) -> tuple[int, ...]:
+    """A key from whatever tells streams apart; arrays count with all their bytes."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.tobytes() if isinstance(part, np.ndarray) else str(part).encode()
+        digest.update(hashlib.sha256(data).digest())
+    return tuple(np.frombuffer(digest.digest(), np.uint32).tolist())
+
+
+class ProcessorSource:
+    """Block `block` of the stream `key`, in numpy."""
+
+    def __init__(self, key: tuple[int, ...], block: int, wide: bool) -> None:
+        sequence = SeedSequence(key, spawn_key=(block,))
+        self._draw = Generator(SFC64(sequence))
+        self._sequence = sequence
+        self._wide = wide
+
+    def uniform(self, rows: int, columns: int) -> np.ndarray:
+        if self._wide:
+            return self._draw.random((rows, columns))
+        return self._draw.random((rows, columns), dtype=np.float32)
+
+    def normal(self, rows: int, columns: int) -> np.ndarray:
+        if self._wide:
+            return self._draw.standard_normal((rows, columns))
+        # torch's Box-Muller is twice as fast as the ziggurat of numpy
+        seed = int(self._sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+        generator = torch.Generator().manual_seed(seed)
+        return torch.randn((rows, columns), generator=generator).numpy()
+
+    def exponential(self, rows: int, columns: int) -> np.ndarray:
+        if self._wide:
+            return self._draw.standard_exponential((rows, columns))
+        return self._draw.standard_exponential((rows, columns), dtype=np.float32)
+
+    def signs(self, rows: int, columns: int) -> np.ndarray:
+        bits = np.unpackbits(
+            np.frombuffer(self._draw.bytes(-(-rows * columns // 8)), np.uint8),
+            count=rows * columns,
+        )
+        return (1 - 2 * bits.astype(np.int8)).reshape(rows, columns)
+
+
+class DeviceSource:
+    """Block `block` of the stream `key`, on a GPU."""
+
+    def __init__(self, key: tuple[int, ...], block: int, wide: bool, device: torch.device) -> None:
+        state = SeedSequence(key, spawn_key=(block,)).generate_state(1, np.uint64)
+        self._draw = torch.Generator(device).manual_seed(int(state[0] >> np.uint64(1)))
+        self._kind = {"dtype": torch.float64 if wide else torch.float32, "device": device}
+
+    def uniform(self, rows: int, columns: int) -> Tensor:
+        return torch.rand((rows, columns), generator=self._draw, **self._kind)  # type: ignore[call-overload,no-any-return]
+
+    def normal(self, rows: int, columns: int) -> Tensor:
+        return torch.randn((rows, columns), generator=self._draw, **self._kind)  # type: ignore[call-overload,no-any-return]
+
+    def exponential(self, rows: int, columns: int) -> Tensor:
+        empty = torch.empty((rows, columns), **self._kind)  # type: ignore[call-overload]
+        return empty.exponential_(generator=self._draw)  # type: ignore[no-any-return]
+
+    def signs(self, rows: int, columns: int) -> Tensor:
+        return torch.where(self.uniform(rows, columns) < 0.5, -1, 1)
