@@ -159,9 +159,8 @@ def _picture(path: Path, layout: Layout) -> NDArray[np.float64]:
         ) from None
     try:
         with Image.open(path) as image:
-            if image.mode not in ("L", "RGB"):
-                image = image.convert("RGB")
-            pixels = np.asarray(image, np.float64)
+            mode = image.mode if image.mode in ("L", "RGB") else "RGB"
+            pixels = np.asarray(image.convert(mode), np.float64)
     except (OSError, UnidentifiedImageError, ValueError) as error:
         raise _unreadable(path, error) from None
     if pixels.ndim == 2:

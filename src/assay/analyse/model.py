@@ -28,7 +28,7 @@ from assay.question.torch_view import torch_view
 Run = Callable[[Tensor], Any]
 _SMALLEST_BATCH, _LARGEST_BATCH = 32, 2**16
 _LONGEST_S = 0.25
-_MOST_NUMBERS = {"cpu": 2**24, "cuda": 2**27}
+_MOST_NUMBERS = {"cpu": 2**22, "cuda": 2**27}
 """Numbers that the inputs of one batch may have."""
 
 
