@@ -1,0 +1,229 @@
+"""What analysers are told on the command line: a model, inputs, and what may happen to them.
+
+Torch takes a second to load, so nothing of it is imported before a command runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from assay.errors import BadInput
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from assay.analyse.asked import Asked
+    from assay.analyse.inputs import Inputs
+    from assay.analyse.model import Model
+    from assay.analyse.preprocessing import Layout
+    from assay.analyse.regions import Norm
+
+VNNLIB = (".vnnlib", ".vnnlib.gz")
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """A model and where its inputs come from."""
+
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="An ONNX file, or MODULE:NAME or FILE.py:NAME of a torch module or function.",
+        ),
+    ]
+    where: Annotated[
+        Path,
+        typer.Argument(
+            metavar="INPUT", help="Inputs: .npy, .png or .npz; or a VNN-LIB file; or a folder."
+        ),
+    ]
+    norm: Annotated[str, typer.Option(metavar="1|2|inf", help="The norm of the ball.")] = "inf"
+    valid: Annotated[
+        str | None,
+        typer.Option(
+            "--range",
+            metavar="LOW,HIGH",
+            help="Valid inputs; points are then uniform on the intersection with the ball.",
+        ),
+    ] = None
+    levels: Annotated[
+        int | None, typer.Option(help="Inputs take so many values in the range, as 256 of pixels.")
+    ] = None
+    scale: Annotated[float, typer.Option(help="The model takes (x / scale - mean) / std.")] = 1.0
+    mean: Annotated[
+        str | None, typer.Option(metavar="M[,M,M]", help="One number, or one a channel.")
+    ] = None
+    std: Annotated[
+        str | None, typer.Option(metavar="S[,S,S]", help="One number, or one a channel.")
+    ] = None
+    layout: Annotated[
+        str, typer.Option(metavar="chw|hwc", help="Where the channels of pictures go.")
+    ] = "chw"
+    shape: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,N", help="Shape of one input of a Python model, if not INPUT's."),
+    ] = None
+    device: Annotated[str, typer.Option(metavar="cpu|cuda|auto", help="Where the model runs.")] = (
+        "cpu"
+    )
+    seed: Annotated[int, typer.Option(help="Same seed, same random inputs.")] = 0
+
+
+@dataclass(frozen=True)
+class PointOptions(ModelOptions):
+    """One input and what may happen to it."""
+
+    radius: Annotated[
+        float | None, typer.Option(help="Of the ball around the input; in the input's units.")
+    ] = None
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="L[,L,L]", help="What the model may say; default: what it says at the input."
+        ),
+    ] = None
+    index: Annotated[
+        int | None, typer.Option(help="Which input of a file that holds several, from 0.")
+    ] = None
+
+    @property
+    def is_question(self) -> bool:
+        """Whether a VNN-LIB file states region and property."""
+        return str(self.where).endswith(VNNLIB)
+
+
+def asked_of(options: PointOptions) -> Asked:
+    """The question that the options ask."""
+    from assay.analyse.asked import around, of_files
+    from assay.bounds.device import device_named
+
+    if options.is_question:
+        _refuse_beside_a_question(options)
+        device = device_named(options.device)
+        return of_files(Path(options.model), options.where, device=device)
+    if options.radius is None:
+        raise BadInput("--radius is missing; say how far inputs may be from INPUT")
+    model, point = model_and_input(options)
+    chosen = label_set(options.labels)
+    return around(
+        model,
+        point,
+        chosen,
+        options.radius,
+        norm_of(options),
+        valid=valid_range(options),
+        levels=options.levels,
+    )
+
+
+def model_and_input(options: PointOptions) -> tuple[Model, np.ndarray]:
+    from assay.analyse.inputs import read_input
+
+    point = read_input(options.where, _layout(options), options.index)
+    model = _model(options, point.shape)
+    if point.size != model.inputs:
+        raise BadInput(
+            f"{options.where}: has {point.size} numbers ({_by(point.shape)}) where {model.name} "
+            f"takes {model.inputs} ({_by(model.shape)}); give an input of the model's shape"
+        )
+    return model, point
+
+
+def model_and_inputs(options: ModelOptions) -> tuple[Model, Inputs]:
+    """The model and a data set."""
+    from assay.analyse.inputs import read_inputs
+
+    data = read_inputs(options.where, _layout(options))
+    model = _model(options, data.points.shape[1:])
+    if data.points[0].size != model.inputs:
+        raise BadInput(
+            f"{options.where}: inputs have {data.points[0].size} numbers where {model.name} takes "
+            f"{model.inputs} ({_by(model.shape)}); give inputs of the model's shape"
+        )
+    return model, data
+
+
+def _model(options: ModelOptions, shape: tuple[int, ...]) -> Model:
+    from assay.analyse.named_model import model_named
+    from assay.analyse.preprocessing import Preprocessing
+    from assay.bounds.device import device_named
+
+    wanted = shape
+    if options.shape is not None:
+        wanted = tuple(_whole(part, "--shape") for part in options.shape.split(","))
+    preprocessing = Preprocessing(
+        options.scale,
+        _numbers(options.mean, "--mean"),
+        _numbers(options.std, "--std"),
+        _layout(options),
+    )
+    return model_named(
+        options.model, wanted, device=device_named(options.device), preprocessing=preprocessing
+    )
+
+
+def norm_of(options: ModelOptions) -> Norm:
+    from assay.analyse.regions import norm_named
+
+    return norm_named(options.norm)
+
+
+def valid_range(options: ModelOptions) -> tuple[float, float] | None:
+    found = _numbers(options.valid, "--range")
+    if not found:
+        return None
+    if len(found) != 2:
+        raise BadInput(f"--range {options.valid} is not LOW,HIGH; give two numbers")
+    return found[0], found[1]
+
+
+def label_set(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    return tuple(dict.fromkeys(_whole(part, "--labels") for part in text.split(",")))
+
+
+def _layout(options: ModelOptions) -> Layout:
+    if options.layout not in ("chw", "hwc"):
+        raise BadInput(f"--layout {options.layout} is unknown; give chw or hwc")
+    return cast("Layout", options.layout)
+
+
+def _numbers(text: str | None, option: str) -> tuple[float, ...]:
+    if text is None:
+        return ()
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise BadInput(f"{option} {text} is not a list of numbers; write 0.5,0.5,0.5") from None
+
+
+def _whole(text: str, option: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise BadInput(f"{option}: {text!r} is no whole number; write 3,5,9") from None
+
+
+def _refuse_beside_a_question(options: PointOptions) -> None:
+    given = {
+        "--radius": options.radius,
+        "--labels": options.labels,
+        "--index": options.index,
+        "--range": options.valid,
+        "--levels": options.levels,
+    }
+    named = [name for name, value in given.items() if value is not None]
+    if named:
+        raise BadInput(
+            f"{options.where}: states box and property itself; leave {' and '.join(named)} out"
+        )
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
