@@ -158,8 +158,8 @@ def _model(options: ModelOptions, shape: tuple[int, ...]) -> Model:
         wanted = tuple(_whole(part, "--shape") for part in options.shape.split(","))
     preprocessing = Preprocessing(
         options.scale,
-        _numbers(options.mean, "--mean"),
-        _numbers(options.std, "--std"),
+        numbers_of(options.mean, "--mean"),
+        numbers_of(options.std, "--std"),
         _layout(options),
     )
     return model_named(
@@ -174,7 +174,7 @@ def norm_of(options: ModelOptions) -> Norm:
 
 
 def valid_range(options: ModelOptions) -> tuple[float, float] | None:
-    found = _numbers(options.valid, "--range")
+    found = numbers_of(options.valid, "--range")
     if not found:
         return None
     if len(found) != 2:
@@ -194,7 +194,7 @@ def _layout(options: ModelOptions) -> Layout:
     return cast("Layout", options.layout)
 
 
-def _numbers(text: str | None, option: str) -> tuple[float, ...]:
+def numbers_of(text: str | None, option: str) -> tuple[float, ...]:
     if text is None:
         return ()
     try:

@@ -28,6 +28,7 @@ from assay.cli import (
     train,
     verifier_check,
     verifiers,
+    weakened,
 )
 from assay.cli import run as run_command
 from assay.cli.process_signals import (
@@ -77,6 +78,7 @@ app.command(name="attack")(attack.attack)
 app.command(name="power")(power.power)
 app.command(name="shrink")(shrink.shrink)
 app.command(name="train")(train.train)
+app.add_typer(weakened.group, name="weakened")
 
 
 def _show_version(wanted: bool) -> None:

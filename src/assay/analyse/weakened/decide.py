@@ -1,0 +1,112 @@
+"""Is the failure rate of a region below eps? (The paper's Algorithm 1, with rules that hold.)
+
+Samples are drawn in batches that grow, and end where a verdict is possible at the soonest; what is
+decided, and after which sample, depends on the seed and the rule alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from assay.analyse.asked import Asked
+from assay.analyse.decision import Decision, Rule, Verdict
+from assay.analyse.trials import Trials
+from assay.errors import BadInput
+
+FIRST_BATCH = 64
+MOST_SAMPLES = 10**8
+
+Heard = Callable[[Sequence[Decision]], None]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What a rule said; `verdict` is None when `budget` samples did not suffice.
+
+    `interval` holds the failure rate with the rule's errors, whenever it stopped. `drawn` counts
+    the samples that went through the model, a few of them after the verdict; `seconds` are those
+    of the whole decision, `model_seconds` those spent in the model.
+    """
+
+    rule: Rule
+    verdict: Verdict | None
+    samples: int
+    failures: int
+    interval: tuple[float, float]
+    drawn: int
+    seconds: float
+    model_seconds: float
+
+
+def decide(
+    asked: Asked,
+    rule: Rule,
+    *,
+    seed: int = 0,
+    purpose: str = "",
+    budget: int = MOST_SAMPLES,
+    heard: Heard | None = None,
+) -> Decided:
+    """One decision."""
+    return decide_all(asked, [rule], seed=seed, purpose=purpose, budget=budget, heard=heard)[0]
+
+
+def decide_all(
+    asked: Asked,
+    rules: Sequence[Rule],
+    *,
+    seed: int = 0,
+    purpose: str = "",
+    budget: int = MOST_SAMPLES,
+    heard: Heard | None = None,
+) -> list[Decided]:
+    """Several decisions from the same samples; each keeps its own promise."""
+    if budget < 1:
+        raise BadInput(f"a budget of {budget} samples decides nothing; give at least 1")
+    model, begun = asked.model, time.perf_counter()
+    spent = model.seconds
+    trials = Trials(asked, seed, purpose)
+    decisions = [Decision(rule) for rule in rules]
+    while True:
+        open_ones = [d for d in decisions if d.verdict is None]
+        batch = _batch(open_ones, trials.drawn, model.rows, budget)
+        if not batch:
+            break
+        failed = (trials.margins(batch) <= 0).cpu().numpy()
+        for decision in open_ones:
+            decision.feed(failed)
+        if heard is not None:
+            heard(decisions)
+    seconds = time.perf_counter() - begun
+    return [
+        Decided(
+            decision.rule,
+            decision.verdict,
+            decision.samples,
+            decision.failures,
+            decision.interval(),
+            trials.drawn,
+            seconds,
+            model.seconds - spent,
+        )
+        for decision in decisions
+    ]
+
+
+def _batch(open_ones: Sequence[Decision], drawn: int, rows: int, budget: int) -> int:
+    """How many samples to draw next; none when all is decided or the budget is spent."""
+    if not open_ones:
+        return 0
+    # Few failures are the usual case: no more samples than then are needed by all of them.
+    needed = max(_to_acceptance(decision, drawn) for decision in open_ones)
+    return min(max(FIRST_BATCH, drawn), max(rows, FIRST_BATCH), needed, budget - drawn)
+
+
+def _to_acceptance(decision: Decision, drawn: int) -> int:
+    """How many further samples, none of which fails, would make the rule say robust."""
+    horizon = max(4 * FIRST_BATCH, 2 * drawn)
+    bounds = decision.rule.between(drawn, drawn + horizon)
+    enough = bounds.accept_at >= decision.failures
+    return int(bounds.at[enough.argmax()]) - drawn if enough.any() else horizon

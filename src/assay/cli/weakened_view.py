@@ -1,0 +1,222 @@
+"""What `assay weakened` prints."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+
+from assay import __version__
+from assay.analyse.asked import Asked
+from assay.analyse.decision import Decision
+from assay.analyse.weakened.decide import Decided
+from assay.analyse.weakened.radius import Radius, Search, Step
+from assay.cli.output import print_json, print_line, print_table
+from assay.report.curve_chart import curve_chart
+from assay.suite.curving import DECISIONS, DOCUMENT, TABLE, Curve, document_of
+from assay.suite.whole_file import write_whole
+
+PICTURE = "curve.svg"
+_SILENT_S = 5.0
+"""Without a terminal a line is printed so often."""
+
+
+@contextmanager
+def sample_progress() -> Iterator[Callable[[Sequence[Decision]], None]]:
+    """Samples and failures so far, on stderr."""
+    with _told("weakened") as say:
+
+        def heard(decisions: Sequence[Decision]) -> None:
+            first = decisions[0]
+            say(f"{first.samples:,} samples, {first.failures:,} failures")
+
+        yield heard
+
+
+@contextmanager
+def step_progress(search: Search) -> Iterator[Callable[[Step], None]]:
+    """Radii so far, on stderr."""
+    with _told("radius") as say:
+        done = 0
+
+        def heard(step: Step) -> None:
+            nonlocal done
+            done += 1
+            said = _verdict(step.decided)
+            say(f"{done} of at most {search.decisions}: {step.radius:g} is {said}")
+
+        yield heard
+
+
+@contextmanager
+def _told(what: str) -> Iterator[Callable[[str], None]]:
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with Status(what, console=console) as status:
+            yield lambda text: status.update(f"{what}: {text}")
+        return
+    last = time.monotonic()
+
+    def say(text: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _SILENT_S:
+            last = time.monotonic()
+            print(f"{what}: {text}", file=sys.stderr, flush=True)
+
+    yield say
+
+
+def show_decided(asked: Asked, found: Decided, seed: int, as_json: bool) -> None:
+    if as_json:
+        print_json({**_asked(asked), "seed": seed, **_decided_document(found)})
+        return
+    rule = found.rule
+    promise = rule.promise
+    print_line(f"{_verdict(found)} at eps = {promise.eps:g}")
+    print_line(_counts(found))
+    low, high = found.interval
+    errors = promise.alpha + promise.beta
+    print_line(
+        f"failure rate in [{low:.4g}, {high:.4g}] with probability {1 - errors:g}, whenever "
+        "sampling stops"
+    )
+    print_line(_promised(found))
+    print_line(f"{asked.region.measure}; {_kept(asked)}")
+
+
+def _promised(found: Decided) -> str:
+    promise = found.rule.promise
+    if not found.rule.holds:
+        return f"WARNING: the error bound of this verdict does not hold. {found.rule.theorem}"
+    if found.verdict is None:
+        return "No verdict: raise --budget, or eps - eps'."
+    return (
+        f"errors: at most {promise.beta:g} where 'robust' is said and the rate is {promise.eps:g} "
+        f"or more, at most {promise.alpha:g} where 'not robust' is said and it is "
+        f"{promise.eps_inner:g} or less ({found.rule.name})"
+    )
+
+
+def _counts(found: Decided) -> str:
+    share = found.model_seconds / found.seconds if found.seconds else 0.0
+    return (
+        f"{found.failures:,} of {found.samples:,} random inputs fail; {found.seconds:.2f} s, "
+        f"{share:.0%} of it in the model"
+    )
+
+
+def _kept(asked: Asked) -> str:
+    labels = asked.kept.description.get("labels")
+    return "violation as the VNN-LIB file states it" if labels is None else f"labels {labels}"
+
+
+def show_radius(asked: Asked, found: Radius, as_json: bool) -> None:
+    if as_json:
+        print_json({**_asked(asked), **_radius_document(found)})
+        return
+    promise = found.search.promise
+    header = ("radius", "for", "verdict", "failures", "samples", "rate is in")
+    rows = [
+        (
+            f"{s.radius:.6g}",
+            s.why,
+            _verdict(s.decided),
+            s.decided.failures,
+            s.decided.samples,
+            "[{:.3g}, {:.3g}]".format(*s.decided.interval),
+        )
+        for s in found.steps
+    ]
+    print_table("radii tried", header, rows)
+    if found.radius == 0:
+        print_line(f"No radius tried is robust at eps = {promise.eps:g}.")
+    else:
+        again = "confirmed on fresh samples" if found.confirmed else "NOT confirmed on fresh samples"
+        turned = "" if found.turns_at is None else f", and {found.turns_at:.6g} is not called so"
+        print_line(f"{found.radius:.6g} is robust at eps = {promise.eps:g} ({again}){turned}.")
+    for sentence in found.sentences:
+        print_line(sentence)
+
+
+def show_curve(found: Curve, folder: Path | None, as_json: bool) -> None:
+    if folder is not None:
+        title = f"{found.head['model']}, norm {found.head['norm']}, {found.head['points']} inputs"
+        write_whole(folder / PICTURE, curve_chart(found.points, title).encode())
+    if as_json:
+        print_json(document_of(found))
+        return
+    header = ("eps", "radius", "robust", "undecided", "inputs", "share", "at least", "at most")
+    rows = [
+        (
+            f"{p.promise.eps:g}",
+            f"{p.radius:g}",
+            p.robust,
+            p.undecided,
+            p.inputs,
+            f"{p.share:.1%}",
+            f"{p.least_below_eps:.1%}",
+            f"{p.most_below_inner:.1%}",
+        )
+        for p in found.points
+    ]
+    print_table("robustness curve", header, rows)
+    if not any(p.most_below_inner < 1 or p.least_below_eps > 0 for p in found.points):
+        print_line("WARNING: this rule's error bound does not hold, so nothing bounds the shares.")
+    print_line(
+        f"at least: of the population have a rate below eps; at most: a rate of eps' or less; each "
+        f"with confidence {found.head['confidence']:g} together, pointwise."
+    )
+    if folder is not None:
+        names = ", ".join(str(folder / name) for name in (TABLE, PICTURE, DOCUMENT, DECISIONS))
+        before = f"; {found.already} decisions were known before" if found.already else ""
+        print_line(f"{names}: {found.seconds:.1f} s{before}.")
+
+
+def _verdict(found: Decided) -> str:
+    return "undecided" if found.verdict is None else found.verdict.value
+
+
+def _asked(asked: Asked) -> dict[str, Any]:
+    return {"assay": __version__, **asked.description}
+
+
+def _decided_document(found: Decided) -> dict[str, Any]:
+    return {
+        "verdict": _verdict(found),
+        "samples": found.samples,
+        "failures": found.failures,
+        "interval": list(found.interval),
+        "method": found.rule.name,
+        "promise": asdict(found.rule.promise),
+        "promise_holds": found.rule.holds,
+        "theorem": found.rule.theorem,
+        "drawn": found.drawn,
+        "seconds": round(found.seconds, 4),
+        "model_seconds": round(found.model_seconds, 4),
+    }
+
+
+def _radius_document(found: Radius) -> dict[str, Any]:
+    search = found.search
+    return {
+        "radius": found.radius,
+        "turns_at": found.turns_at,
+        "confirmed": found.confirmed,
+        "robust_above": list(found.robust_above),
+        "seed": search.seed,
+        "upto": search.upto,
+        "precision": search.precision,
+        "promise": asdict(search.promise),
+        "each_decision": asdict(search.each),
+        "says": list(found.sentences),
+        "steps": [
+            {"radius": s.radius, "for": s.why, **_decided_document(s.decided)} for s in found.steps
+        ],
+    }
