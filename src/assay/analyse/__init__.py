@@ -1,0 +1,1 @@
+"""Answers for a model where no verifier reaches: statistics whose guarantee really holds."""
