@@ -138,7 +138,9 @@ def show_radius(asked: Asked, found: Radius, as_json: bool) -> None:
     if found.radius == 0:
         print_line(f"No radius tried is robust at eps = {promise.eps:g}.")
     else:
-        again = "confirmed on fresh samples" if found.confirmed else "NOT confirmed on fresh samples"
+        again = (
+            "confirmed on fresh samples" if found.confirmed else "NOT confirmed on fresh samples"
+        )
         turned = "" if found.turns_at is None else f", and {found.turns_at:.6g} is not called so"
         print_line(f"{found.radius:.6g} is robust at eps = {promise.eps:g} ({again}){turned}.")
     for sentence in found.sentences:

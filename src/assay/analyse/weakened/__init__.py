@@ -1,1 +1,1 @@
-"""Weakened robustness: regions in which failures are rarer than a given rate, and how far they go."""
+"""Weakened robustness: regions in which failures are rarer than a rate, and how far they go."""

@@ -113,7 +113,7 @@ class Radius:
             return
         errors = f"{promise.beta:g} (robust) and {promise.alpha:g} (not robust)"
         yield (
-            f"Proved, for all {len(self.steps)} radii tried together, with errors {errors}: a radius "
+            f"Proved, for all {len(self.steps)} decisions together, with errors {errors}: a radius "
             f"called robust fails with a rate below {promise.eps:g}, one called not robust with a "
             f"rate above {promise.eps_inner:g}."
         )

@@ -1,0 +1,85 @@
+"""A decision rule, and a decision under way: failures in, a verdict out as soon as there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analyse.boundaries import Between
+from assay.analyse.promise import Promise
+from assay.analyse.sequential import ConfidenceSequence
+
+# How far ahead one search for the soonest possible verdict looks at a time.
+AHEAD = 65_536
+
+
+class Verdict(StrEnum):
+    ROBUST = "robust"
+    NOT_ROBUST = "not robust"
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """When to stop sampling and what to say then; `between` alone decides.
+
+    `theorem` says in one sentence why the promise holds, or that it does not (`holds`). `last` is
+    the most samples it ever takes. `sequence` gives intervals of the rate that hold whenever one
+    stops.
+    """
+
+    name: str
+    promise: Promise
+    theorem: str
+    holds: bool
+    last: int
+    sequence: ConfidenceSequence
+    between: Between
+
+
+@dataclass
+class Decision:
+    """One run of a rule: where it stops does not depend on how the samples are cut into batches."""
+
+    rule: Rule
+    samples: int = field(default=0, init=False)
+    failures: int = field(default=0, init=False)
+    verdict: Verdict | None = field(default=None, init=False)
+
+    def feed(self, failed: NDArray[np.bool_]) -> Verdict | None:
+        """Take the next samples in order; those after the verdict are not counted."""
+        if self.verdict is not None or failed.size == 0:
+            return self.verdict
+        bounds = self.rule.between(self.samples, self.samples + failed.size)
+        failures = self.failures + np.cumsum(failed, dtype=np.int64)
+        seen = failures[bounds.at - self.samples - 1]
+        rejected = seen >= bounds.reject_at
+        decided = rejected | (seen <= bounds.accept_at)
+        if not decided.any():
+            self.samples += failed.size
+            self.failures = int(failures[-1])
+            return None
+        stop = int(np.argmax(decided))
+        self.samples, self.failures = int(bounds.at[stop]), int(seen[stop])
+        self.verdict = Verdict.NOT_ROBUST if rejected[stop] else Verdict.ROBUST
+        return self.verdict
+
+    def soonest(self) -> int:
+        """The fewest further samples after which a verdict is possible: no smaller batch helps."""
+        start = self.samples
+        while self.verdict is None and start < self.rule.last:
+            bounds = self.rule.between(start, start + AHEAD)
+            further = bounds.at - self.samples
+            possible = bounds.accept_at >= self.failures
+            possible |= bounds.reject_at <= self.failures + further
+            if possible.any():
+                return int(further[np.argmax(possible)])
+            start += AHEAD
+        return 0
+
+    def interval(self) -> tuple[float, float]:
+        """Bounds of the failure rate that hold although the number of samples was not fixed."""
+        lower, upper = self.rule.sequence.interval(self.samples, self.failures)
+        return float(lower), float(upper)
