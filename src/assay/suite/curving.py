@@ -167,8 +167,8 @@ def _known(
     if journal.head != head:
         different = sorted(k for k in {*head, *journal.head} if head.get(k) != journal.head.get(k))
         raise BadInput(
-            f"{place}: holds a curve with another {', '.join(different)}; choose another folder, or "
-            "move this one away"
+            f"{place}: holds a curve with another {', '.join(different)}; choose another folder, "
+            "or move this one away"
         )
     found: dict[_Key, list[InputDecision]] = {}
     for line in journal.lines:
