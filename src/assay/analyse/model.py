@@ -129,6 +129,10 @@ class Model:
                 f"{self.name}: gives scores of shape {_by(scores.shape)} for {rows} inputs; give "
                 "one row an input"
             )
+        if scores.is_complex():
+            raise BadInput(f"{self.name}: gives complex scores; give real ones")
+        # differences of small whole numbers would wrap around
+        scores = scores if scores.is_floating_point() else scores.to(torch.float64)
         scores = scores.reshape(rows, -1)
         bad = torch.isnan(scores).any(1)
         if bool(bad.any()):
@@ -196,7 +200,9 @@ def module_model(
     digest = hashlib.sha256()
     for key, value in found.state_dict().items():
         digest.update(key.encode())
-        digest.update(np.ascontiguousarray(value.detach().cpu().numpy()).tobytes())
+        if isinstance(value, Tensor) and value.layout == torch.strided:
+            value = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        digest.update(value.tobytes() if isinstance(value, np.ndarray) else str(value).encode())
     identity = {"kind": "module", "class": type(module).__name__, "sha256": digest.hexdigest()}
     title = name or type(module).__name__
     return Model(title, shape, found, place, identity, preprocessing or Preprocessing())

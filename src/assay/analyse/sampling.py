@@ -82,15 +82,7 @@ class Sampler:
         self.region = region
         self._device = torch.device("cpu") if device is None else device
         self._dtype = dtype
-        ends = (
-            (region.centre, region.radius, region.norm)
-            if isinstance(region, Ball)
-            else (
-                region.lower,
-                region.upper,
-            )
-        )
-        self._key = stream_key(seed, purpose, *ends)
+        self._key = stream_key(seed, purpose, *region.parts)
         self._wide = region.dimension <= FEW_NUMBERS or dtype == torch.float64
         self._rows = max(1, _BLOCK[self._device.type] // region.dimension)
         self._maker = _Maker(region, self._device, self._wide)
@@ -198,9 +190,11 @@ class _Maker:
         self._make = make
 
     def _ball(self, ball: Ball) -> None:
-        draw, centre = _BALLS[ball.norm], self._constant(ball.centre)
+        draw = _BALLS[ball.norm]
         low, high = (-np.inf, np.inf) if ball.valid is None else ball.valid
-        at_low, at_high = (self._constant(ball.centre == end) for end in (low, high))
+        middle = np.clip(ball.centre, low, high)
+        centre = self._constant(middle)
+        at_low, at_high = (self._constant(middle == end) for end in (low, high))
 
         def make(source: Source, rows: int) -> Any:
             offsets = draw(source, rows, self.dimension, ball.radius)
@@ -215,19 +209,19 @@ class _Maker:
         self._make = make
 
     def _rounded(self, ball: Ball) -> None:
-        draw, centre = _BALLS[ball.norm], self._constant(ball.centre)
-        order = float(ball.norm)
+        draw, centre = _BALLS[ball.norm], self._constant(ball.centre_level)
+        order = int(ball.norm)
         assert ball.valid is not None
-        low, high = ball.valid
-        reach = ball.radius + ball.step / 2 * self.dimension ** (1 / order)
+        assert ball.levels is not None
+        low, last = ball.valid[0], ball.levels - 1
+        cell = self.dimension ** (1 / order) / 2
 
         def make(source: Source, rows: int) -> Any:
-            points = draw(source, rows, self.dimension, reach) + centre
-            points = ((points - low) / ball.step + 0.5) // 1 * ball.step + low
-            far = (abs(points - centre) ** order).sum(1) ** (1 / order)
-            slack = 1e-6 * ball.step
-            inside = ((points >= low - slack) & (points <= high + slack)).all(1)
-            return points[inside & (far <= ball.radius + slack)]
+            levels = (draw(source, rows, self.dimension, ball.reach + cell) + centre + 0.5) // 1
+            # counted in levels, whole numbers of a ball around a grid point are summed exactly
+            far = (abs(levels - centre) ** order).sum(1)
+            inside = ((levels >= 0) & (levels <= last)).all(1)
+            return levels[inside & (far <= ball.reach**order)] * ball.step + low
 
         self._make = make
 
