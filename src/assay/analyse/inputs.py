@@ -71,10 +71,10 @@ def read_inputs(path: Path, layout: Layout = "chw") -> Inputs:
     if path.suffix != ".npz":
         raise BadInput(f"{path}: is no folder and no .npz file; give one with inputs and labels")
     try:
-        found = np.load(path, allow_pickle=False)
-        if isinstance(found, np.ndarray):
-            raise BadInput(f"{path}: is one array; name it .npy")
-        with found as stack:
+        with path.open("rb") as stream:
+            stack = np.load(stream, allow_pickle=False)
+            if isinstance(stack, np.ndarray):
+                raise BadInput(f"{path}: is one array; name it .npy")
             if not {"inputs", "labels"} <= set(stack.files):
                 raise BadInput(
                     f"{path}: holds {', '.join(stack.files) or 'nothing'}; give the arrays "
@@ -150,7 +150,8 @@ def _label(text: str) -> int | None:
 
 def _array(path: Path) -> NDArray[np.float64]:
     try:
-        return _numbers(np.load(path, allow_pickle=False), path)
+        with path.open("rb") as stream:
+            return _numbers(np.load(stream, allow_pickle=False), path)
     except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise _unreadable(path, error) from None
 
