@@ -160,13 +160,15 @@ def test_grid_points_are_equally_likely(
 
 
 @pytest.mark.parametrize("norm", NORMS)
-def test_grid_points_are_equally_likely_in_single_precision(norm: Norm) -> None:
+def test_grid_points_are_equally_likely_in_single_precision(
+    norm: Norm, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Points on the very surface of the ball count, though 1 / 255 is no binary fraction."""
     levels = np.array([77, 130, 200])
     centre = (levels / 255).astype(np.float32).astype(np.float64)
     region = Ball(centre, 3 / 255, norm, (0, 1), 256)
-    maker = sampling._Maker(region, torch.device("cpu"), wide=False)
-    drawn = maker.points(sampling.ProcessorSource((5,), 0, False), 5 * COUNT)
+    monkeypatch.setattr(sampling, "FEW_NUMBERS", 0)
+    drawn = Sampler(region, 0).take(COUNT).numpy()
     found = np.rint(drawn * 255).astype(int) - levels
     cube = np.array(list(itertools.product(range(-3, 4), repeat=3)))
     expected = cube[distances(cube, norm) <= 3 + 1e-9]

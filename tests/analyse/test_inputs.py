@@ -58,7 +58,7 @@ def test_black_and_white_and_transparent_pictures_keep_their_channels(tmp_path: 
 
 def test_pictures_of_more_bits_are_refused(tmp_path: Path) -> None:
     path = saved(tmp_path / "deep.png", GREY.astype(np.uint16) * 1000)
-    with pytest.raises(BadInput, match="save it with 8 bits, or as .npy"):
+    with pytest.raises(BadInput, match=r"save it with 8 bits, or as .npy"):
         read_input(path)
 
 

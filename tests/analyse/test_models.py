@@ -142,7 +142,7 @@ def test_preprocessing_that_is_none_is_refused(wrong: dict[str, Any], reason: st
 
 
 def test_numbers_for_other_channels_are_refused() -> None:
-    with pytest.raises(BadInput, match="mean has 2 numbers where .* 3 channels"):
+    with pytest.raises(BadInput, match=r"mean has 2 numbers where .* 3 channels"):
         callable_model(by_hand, SHAPE, preprocessing=Preprocessing(1.0, (0.0, 1.0)))
 
 
@@ -180,7 +180,7 @@ def test_margins_of_whole_numbers_do_not_wrap_around(dtype: type) -> None:
 
 def test_inputs_of_another_shape_are_refused(onnx_file: Path) -> None:
     for model in every_kind(onnx_file):
-        with pytest.raises(BadInput, match="takes 12 numbers .* where an input has 11"):
+        with pytest.raises(BadInput, match=r"takes 12 numbers .* where an input has 11"):
             model.scores(torch.zeros(2, 11))
 
 

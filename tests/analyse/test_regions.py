@@ -54,7 +54,7 @@ def test_levels_need_a_range_and_are_at_least_two() -> None:
 
 
 def test_a_grid_without_points_is_refused() -> None:
-    with pytest.raises(BadInput, match="no level lies within 0.1 of number 0"):
+    with pytest.raises(BadInput, match=r"no level lies within 0.1 of number 0"):
         Ball(HALF, 0.1, "inf", (0, 1), 2).grid()
 
 
