@@ -10,7 +10,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ _SMALLEST_BATCH, _LARGEST_BATCH = 32, 2**16
 _LONGEST_S = 0.25
 _MOST_NUMBERS = {"cpu": 2**22, "cuda": 2**27}
 """Numbers that the inputs of one batch may have."""
+_STEADY_NUMBERS = {"cpu": 2**20, "cuda": 2**25}
+"""The same for batches that do not grow by trial."""
 
 
 @dataclass
@@ -63,6 +65,11 @@ class Model:
     @property
     def inputs(self) -> int:
         return math.prod(self.shape)
+
+    def steady(self) -> Model:
+        """A copy whose batches do not depend on the clock: chains would follow any rounding."""
+        rows = max(1, min(_LARGEST_BATCH, _STEADY_NUMBERS[self.device.type] // self.inputs))
+        return replace(self, queries=0, seconds=0.0, rows=rows, _most=rows)
 
     def scores(self, points: Tensor) -> Tensor:
         """Scores [n, classes] of points [n, inputs], in batches."""
