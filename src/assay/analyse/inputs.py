@@ -7,6 +7,8 @@ A folder holds one sub-folder a class, named by its number, or a `labels.csv` wi
 from __future__ import annotations
 
 import csv
+import os
+import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -20,6 +22,9 @@ from assay.errors import BadInput
 
 PICTURES, ARRAYS = (".png", ".jpg", ".jpeg", ".bmp"), (".npy",)
 LABELS_FILE = "labels.csv"
+_LONGEST_LABEL = 9
+_GREY, _DEEP = ("1", "L", "LA"), ("I", "F")
+"""Modes of Pillow: one channel, and channels of 16 or 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +71,17 @@ def read_inputs(path: Path, layout: Layout = "chw") -> Inputs:
     if path.suffix != ".npz":
         raise BadInput(f"{path}: is no folder and no .npz file; give one with inputs and labels")
     try:
-        with np.load(path, allow_pickle=False) as stack:
+        with path.open("rb") as stream:
+            stack = np.load(stream, allow_pickle=False)
+            if isinstance(stack, np.ndarray):
+                raise BadInput(f"{path}: is one array; name it .npy")
             if not {"inputs", "labels"} <= set(stack.files):
                 raise BadInput(
                     f"{path}: holds {', '.join(stack.files) or 'nothing'}; give the arrays "
                     "'inputs' and 'labels'"
                 )
             points, labels = _numbers(stack["inputs"], path), stack["labels"]
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         raise _unreadable(path, error) from None
     if points.ndim < 2 or labels.shape != (len(points),) or labels.dtype.kind not in "iu":
         raise BadInput(
@@ -100,20 +108,21 @@ def _folder(path: Path, layout: Layout) -> Inputs:
                 f"{file}: has shape {list(point.shape)} where {listed[0][0].name} has "
                 f"{list(points[0].shape)}; give inputs of one shape"
             )
-    names = tuple(str(file.relative_to(path)) for file, _ in listed)
+    names = tuple(os.path.relpath(file, path) for file, _ in listed)
     return Inputs(np.stack(points), np.array([label for _, label in listed]), names)
 
 
 def _sorted_into_classes(path: Path) -> list[tuple[Path, int]]:
     found: list[tuple[Path, int]] = []
     for folder in sorted((f for f in path.iterdir() if f.is_dir()), key=lambda f: f.name):
-        if not folder.name.isdecimal():
+        label = _label(folder.name)
+        if label is None:
             raise BadInput(
                 f"{folder}: is not the number of a class; name sub-folders 0, 1, ... or give "
                 f"{LABELS_FILE}"
             )
-        files = sorted(f for f in folder.iterdir() if f.suffix in (*ARRAYS, *PICTURES))
-        found.extend((file, int(folder.name)) for file in files)
+        files = sorted(f for f in folder.iterdir() if f.suffix.lower() in (*ARRAYS, *PICTURES))
+        found.extend((file, label) for file in files)
     return sorted(found, key=lambda pair: (pair[1], pair[0].name))
 
 
@@ -121,26 +130,35 @@ def _listed(path: Path) -> list[tuple[Path, int]]:
     table = path / LABELS_FILE
     found: list[tuple[Path, int]] = []
     try:
-        with table.open(newline="", encoding="utf-8") as stream:
+        with table.open(newline="", encoding="utf-8-sig") as stream:
             for number, row in enumerate(csv.reader(stream), 1):
                 if not row:
                     continue
-                if len(row) != 2 or not row[1].strip().isdecimal():
+                label = _label(row[1].strip()) if len(row) == 2 else None
+                if label is None:
                     raise BadInput(f"{table}: line {number} is not FILE,LABEL; mend it")
-                found.append((path / row[0].strip(), int(row[1])))
-    except (OSError, UnicodeDecodeError) as error:
+                found.append((path / row[0].strip(), label))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _unreadable(table, error) from None
     return found
 
 
+def _label(text: str) -> int | None:
+    """The number of a class, if this is one."""
+    return int(text) if text.isdecimal() and len(text) <= _LONGEST_LABEL else None
+
+
 def _array(path: Path) -> NDArray[np.float64]:
     try:
-        return _numbers(np.load(path, allow_pickle=False), path)
-    except (OSError, ValueError, EOFError) as error:
+        with path.open("rb") as stream:
+            return _numbers(np.load(stream, allow_pickle=False), path)
+    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise _unreadable(path, error) from None
 
 
-def _numbers(array: np.ndarray, path: Path) -> NDArray[np.float64]:
+def _numbers(array: object, path: Path) -> NDArray[np.float64]:
+    if not isinstance(array, np.ndarray):
+        raise BadInput(f"{path}: is a stack of arrays; name it .npz")
     if array.dtype.kind not in "fiub" or not array.size:
         raise BadInput(f"{path}: holds {array.dtype}{list(array.shape)}; give an array of numbers")
     return np.asarray(array, np.float64)
@@ -151,7 +169,7 @@ def _picture(path: Path, layout: Layout) -> NDArray[np.float64]:
         kinds = ", ".join((*ARRAYS, ".npz", *PICTURES))
         raise BadInput(f"{path}: is no kind of input that is read; give one of {kinds}")
     try:
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
     except ImportError:
         raise BadInput(
             f"{path}: reading pictures needs Pillow; install the extra: "
@@ -159,9 +177,20 @@ def _picture(path: Path, layout: Layout) -> NDArray[np.float64]:
         ) from None
     try:
         with Image.open(path) as image:
-            mode = image.mode if image.mode in ("L", "RGB") else "RGB"
+            if image.mode.startswith(_DEEP):
+                raise BadInput(
+                    f"{path}: its pixels have more than 8 bits; save it with 8 bits, or as .npy"
+                )
+            mode = "L" if image.mode in _GREY else "RGB"
             pixels = np.asarray(image.convert(mode), np.float64)
-    except (OSError, UnidentifiedImageError, ValueError) as error:
+    except (
+        OSError,
+        ValueError,
+        SyntaxError,
+        EOFError,
+        struct.error,
+        Image.DecompressionBombError,
+    ) as error:
         raise _unreadable(path, error) from None
     if pixels.ndim == 2:
         pixels = pixels[:, :, None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
@@ -58,11 +58,18 @@ class Unviolated:
     """The violation that a VNN-LIB file states does not hold."""
 
     violation: Violation
+    _rows: dict[torch.device, Excesses] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def description(self) -> dict[str, object]:
         return {"violation": f"{len(self.violation.disjuncts)} disjuncts"}
 
     def margins(self, scores: Tensor) -> Tensor:
-        excesses = Excesses.of(self.violation, scores.device)
-        return excesses.at(scores.to(torch.float64)).amax(2).amin(1)
+        if scores.shape[1] != self.violation.outputs:
+            raise BadInput(
+                f"the model gives {scores.shape[1]} scores where the property has "
+                f"{self.violation.outputs}; give the model that the property is about"
+            )
+        if scores.device not in self._rows:
+            self._rows[scores.device] = Excesses.of(self.violation, scores.device)
+        return self._rows[scores.device].at(scores.to(torch.float64)).amax(2).amin(1)

@@ -10,7 +10,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ _SMALLEST_BATCH, _LARGEST_BATCH = 32, 2**16
 _LONGEST_S = 0.25
 _MOST_NUMBERS = {"cpu": 2**22, "cuda": 2**27}
 """Numbers that the inputs of one batch may have."""
+_STEADY_NUMBERS = {"cpu": 2**20, "cuda": 2**25}
+"""The same for batches that do not grow by trial."""
 
 
 @dataclass
@@ -63,6 +65,11 @@ class Model:
     @property
     def inputs(self) -> int:
         return math.prod(self.shape)
+
+    def steady(self) -> Model:
+        """A copy whose batches do not depend on the clock: chains would follow any rounding."""
+        rows = max(1, min(_LARGEST_BATCH, _STEADY_NUMBERS[self.device.type] // self.inputs))
+        return replace(self, queries=0, seconds=0.0, rows=rows, _most=rows)
 
     def scores(self, points: Tensor) -> Tensor:
         """Scores [n, classes] of points [n, inputs], in batches."""
@@ -129,6 +136,10 @@ class Model:
                 f"{self.name}: gives scores of shape {_by(scores.shape)} for {rows} inputs; give "
                 "one row an input"
             )
+        if scores.is_complex():
+            raise BadInput(f"{self.name}: gives complex scores; give real ones")
+        # differences of small whole numbers would wrap around
+        scores = scores if scores.is_floating_point() else scores.to(torch.float64)
         scores = scores.reshape(rows, -1)
         bad = torch.isnan(scores).any(1)
         if bool(bad.any()):
@@ -196,7 +207,9 @@ def module_model(
     digest = hashlib.sha256()
     for key, value in found.state_dict().items():
         digest.update(key.encode())
-        digest.update(np.ascontiguousarray(value.detach().cpu().numpy()).tobytes())
+        if isinstance(value, Tensor) and value.layout == torch.strided:
+            value = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        digest.update(value.tobytes() if isinstance(value, np.ndarray) else str(value).encode())
     identity = {"kind": "module", "class": type(module).__name__, "sha256": digest.hexdigest()}
     title = name or type(module).__name__
     return Model(title, shape, found, place, identity, preprocessing or Preprocessing())

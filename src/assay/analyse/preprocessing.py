@@ -5,6 +5,7 @@ Perturbations are drawn in the units of the inputs, before this, as the paper do
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -25,10 +26,12 @@ class Preprocessing:
     layout: Layout = "chw"
 
     def __post_init__(self) -> None:
-        if not self.scale > 0:
+        if not 0 < self.scale < math.inf:
             raise BadInput(f"scale {self.scale:g} divides inputs; give a number above 0")
-        if any(not s > 0 for s in self.std):
+        if any(not 0 < s < math.inf for s in self.std):
             raise BadInput("std divides inputs; give numbers above 0")
+        if not all(map(math.isfinite, self.mean)):
+            raise BadInput("mean holds NaN or infinity; give finite numbers")
         if self.layout not in ("chw", "hwc"):
             raise BadInput(f"layout {self.layout!r} is unknown; give chw or hwc")
 

@@ -48,6 +48,7 @@ class ProcessorSource:
         self._draw = Generator(SFC64(sequence))
         self._sequence = sequence
         self._wide = wide
+        self._torch: torch.Generator | None = None
 
     def uniform(self, rows: int, columns: int) -> np.ndarray:
         if self._wide:
@@ -58,9 +59,10 @@ class ProcessorSource:
         if self._wide:
             return self._draw.standard_normal((rows, columns))
         # torch's Box-Muller is twice as fast as the ziggurat of numpy
-        seed = int(self._sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
-        generator = torch.Generator().manual_seed(seed)
-        return torch.randn((rows, columns), generator=generator).numpy()
+        if self._torch is None:
+            seed = int(self._sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+            self._torch = torch.Generator().manual_seed(seed)
+        return torch.randn((rows, columns), generator=self._torch).numpy()
 
     def exponential(self, rows: int, columns: int) -> np.ndarray:
         if self._wide:

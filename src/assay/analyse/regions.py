@@ -30,9 +30,23 @@ class BoxRegion:
     lower: Floats
     upper: Floats
 
+    def __post_init__(self) -> None:
+        wrong = ~(np.isfinite(self.lower) & np.isfinite(self.upper) & (self.lower <= self.upper))
+        if wrong.any():
+            place = int(np.flatnonzero(wrong)[0])
+            raise BadInput(
+                f"input {place} lies between {self.lower[place]:g} and {self.upper[place]:g}; give "
+                "finite bounds, the lower one first"
+            )
+
     @property
     def dimension(self) -> int:
         return len(self.lower)
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """What tells streams of random numbers of different regions apart."""
+        return self.lower, self.upper
 
     @property
     def measure(self) -> str:
@@ -73,8 +87,10 @@ class Ball:
                 raise BadInput(f"{self.levels} levels are no grid; give at least 2")
 
     def _refuse_range(self, low: float, high: float) -> None:
-        if not low < high:
-            raise BadInput(f"the range {low:g} to {high:g} holds no inputs; give low before high")
+        if not (low < high and math.isfinite(high - low)):
+            raise BadInput(
+                f"the range {low:g} to {high:g} holds no inputs; give two numbers, low before high"
+            )
         slack = 1e-6 * (high - low)
         outside = (self.centre < low - slack) | (self.centre > high + slack)
         if outside.any():
@@ -87,6 +103,11 @@ class Ball:
     @property
     def dimension(self) -> int:
         return len(self.centre)
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """What tells streams of random numbers of different regions apart."""
+        return self.centre, self.radius, self.norm
 
     @property
     def step(self) -> float:
@@ -113,16 +134,25 @@ class Ball:
             low, high = np.maximum(low, self.valid[0]), np.minimum(high, self.valid[1])
         return BoxRegion(low, np.maximum(low, high))
 
+    @property
+    def centre_level(self) -> Floats:
+        """The centre, counted in levels; a whole number where it lies on the grid."""
+        assert self.valid is not None
+        found = (self.centre - self.valid[0]) / self.step
+        nearest = np.rint(found)
+        return np.where(abs(found - nearest) <= _OF_A_LEVEL, nearest, found)
+
+    @property
+    def reach(self) -> float:
+        """The radius in levels, with room for grid points on the ball's very surface."""
+        return self.radius / self.step + _OF_A_LEVEL
+
     def grid(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first and the last level of every input within the radius."""
-        assert self.valid is not None
         assert self.levels is not None
-        low, high = (
-            (end - self.valid[0]) / self.step
-            for end in (self.centre - self.radius, self.centre + self.radius)
-        )
-        first = np.maximum(np.ceil(low - _OF_A_LEVEL), 0).astype(np.int64)
-        last = np.minimum(np.floor(high + _OF_A_LEVEL), self.levels - 1).astype(np.int64)
+        first = np.maximum(np.ceil(self.centre_level - self.reach), 0).astype(np.int64)
+        last = np.floor(self.centre_level + self.reach)
+        last = np.minimum(last, self.levels - 1).astype(np.int64)
         if (first > last).any():
             place = int(np.flatnonzero(first > last)[0])
             raise BadInput(

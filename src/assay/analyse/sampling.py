@@ -7,11 +7,8 @@
 * l_1: of d + 1 exponential numbers divided by their sum, d with random signs are uniform in the
   cross-polytope (the spacings of the paper's Algorithm 3, without the sort).
 
-The intersection of an l_1 or l_2 ball with a valid range is met exactly, too: where the centre lies
-on an end of the range, the ball is symmetric and the offset is folded inwards; what still leaves
-the range is drawn again. On levels, a point of a ball that is larger by half a cell is rounded, and
-kept if it lies in the ball: every grid point of the ball has its whole cell in there, so all are
-equally likely. If hardly any point is kept, that is said, and nothing is drawn.
+The intersection of a ball with a valid range and with a grid of levels is met exactly, too, see
+`placing`. If hardly any point is kept there, that is said, and nothing is drawn.
 
 Points do not depend on how many are taken at once: they come in blocks, see `randomness`.
 """
@@ -20,15 +17,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from assay.analyse.placing import FEWEST_KEPT, Placing, refuse_rare
 from assay.analyse.randomness import (
     FEW_NUMBERS,
     DeviceSource,
@@ -36,14 +32,11 @@ from assay.analyse.randomness import (
     Source,
     stream_key,
 )
-from assay.analyse.regions import Ball, Region
-from assay.errors import BadInput
+from assay.analyse.regions import Region
 
 _BLOCK = {"cpu": 2**18, "cuda": 2**24}
 """Numbers in a block: enough to keep a core, or a GPU, busy."""
 _MOST_BLOCKS = 256
-_FEWEST_KEPT = 1e-3
-_TRIED = 20_000
 
 
 def round_ball(source: Source, rows: int, dimension: int, radius: float) -> Any:
@@ -82,18 +75,10 @@ class Sampler:
         self.region = region
         self._device = torch.device("cpu") if device is None else device
         self._dtype = dtype
-        ends = (
-            (region.centre, region.radius, region.norm)
-            if isinstance(region, Ball)
-            else (
-                region.lower,
-                region.upper,
-            )
-        )
-        self._key = stream_key(seed, purpose, *ends)
+        self._key = stream_key(seed, purpose, *region.parts)
         self._wide = region.dimension <= FEW_NUMBERS or dtype == torch.float64
         self._rows = max(1, _BLOCK[self._device.type] // region.dimension)
-        self._maker = _Maker(region, self._device, self._wide)
+        self._place = Placing(region, self._device, self._wide)
         self._next = 0
         self._left = torch.empty(0, region.dimension, dtype=dtype, device=self._device)
         self._tried = self._kept = 0
@@ -104,7 +89,7 @@ class Sampler:
         missing = count - len(self._left)
         while missing > 0:
             share = self._kept / self._tried if self._tried else 1.0
-            blocks = max(1, math.ceil(missing / (self._rows * max(share, _FEWEST_KEPT))))
+            blocks = max(1, math.ceil(missing / (self._rows * max(share, FEWEST_KEPT))))
             fresh = self._blocks(self._next, min(blocks, _MOST_BLOCKS))
             parts.append(fresh)
             missing -= len(fresh)
@@ -122,7 +107,7 @@ class Sampler:
         self._next += count
         self._tried += len(found)
         self._kept += sum(kept)
-        self._refuse_rare()
+        refuse_rare(self._kept, self._tried)
         if sum(kept) == len(found):
             return found
         starts = range(0, len(found), self._rows)
@@ -133,103 +118,18 @@ class Sampler:
         source: Source
         if self._device.type == "cpu":
             source = ProcessorSource(self._key, number, self._wide)
-            points = torch.from_numpy(self._maker.points(source, self._rows))
         else:
             source = DeviceSource(self._key, number, self._wide, self._device)
-            points = self._maker.points(source, self._rows)
+        points, kept = self._place(self._drawn(source))
+        points = torch.as_tensor(points if kept is None else points[kept])
         room[: len(points)] = points
         return len(points)
 
-    def _refuse_rare(self) -> None:
-        if self._tried >= _TRIED and self._kept < _FEWEST_KEPT * self._tried:
-            raise BadInput(
-                f"only {self._kept} of {self._tried} random points of the ball are valid inputs; "
-                "lower the radius, take norm inf, or drop the range or the levels"
-            )
-
-
-class _Maker:
-    """Turns blocks of random numbers into points; some regions keep only a part of them."""
-
-    def __init__(self, region: Region, device: torch.device, wide: bool) -> None:
-        self.dimension = region.dimension
-        self._device, self._dtype = device, np.float64 if wide else np.float32
-        self._make: Callable[[Source, int], Any]
-        if not isinstance(region, Ball):
-            self._box(region.lower, region.upper)
-        elif region.norm == "inf" and region.levels is not None:
-            self._levels(region)
-        elif region.norm == "inf":
-            self._box(region.box.lower, region.box.upper)
-        elif region.levels is not None:
-            self._rounded(region)
-        else:
-            self._ball(region)
-
-    def points(self, source: Source, rows: int) -> Any:
-        return self._make(source, rows)
-
-    def _constant(self, values: np.ndarray | float) -> Any:
-        array = np.asarray(values)
-        array = array if array.dtype == bool else array.astype(self._dtype)
-        return array if self._device.type == "cpu" else torch.from_numpy(array).to(self._device)
-
-    def _box(self, lower: np.ndarray, upper: np.ndarray) -> None:
-        low, width = self._constant(lower), self._constant(upper - lower)
-
-        def make(source: Source, rows: int) -> Any:
-            points = source.uniform(rows, self.dimension)
-            points *= width
-            points += low
-            return points
-
-        self._make = make
-
-    def _levels(self, ball: Ball) -> None:
-        first, last = ball.grid()
-        counts, start = self._constant(last - first + 1), self._constant(first)
-        assert ball.valid is not None
-        low = ball.valid[0]
-
-        def make(source: Source, rows: int) -> Any:
-            level = source.uniform(rows, self.dimension) * counts // 1 + start
-            return level * ball.step + low
-
-        self._make = make
-
-    def _ball(self, ball: Ball) -> None:
-        draw, centre = _BALLS[ball.norm], self._constant(ball.centre)
-        low, high = (-np.inf, np.inf) if ball.valid is None else ball.valid
-        at_low, at_high = (self._constant(ball.centre == end) for end in (low, high))
-
-        def make(source: Source, rows: int) -> Any:
-            offsets = draw(source, rows, self.dimension, ball.radius)
-            if ball.valid is None:
-                offsets += centre
-                return offsets
-            size = abs(offsets)
-            offsets += (size - offsets) * at_low - (size + offsets) * at_high
-            points = offsets + centre
-            return points[((points >= low) & (points <= high)).all(1)]
-
-        self._make = make
-
-    def _rounded(self, ball: Ball) -> None:
-        draw, centre = _BALLS[ball.norm], self._constant(ball.centre)
-        order = float(ball.norm)
-        assert ball.valid is not None
-        low, high = ball.valid
-        reach = ball.radius + ball.step / 2 * self.dimension ** (1 / order)
-
-        def make(source: Source, rows: int) -> Any:
-            points = draw(source, rows, self.dimension, reach) + centre
-            points = ((points - low) / ball.step + 0.5) // 1 * ball.step + low
-            far = (abs(points - centre) ** order).sum(1) ** (1 / order)
-            slack = 1e-6 * ball.step
-            inside = ((points >= low - slack) & (points <= high + slack)).all(1)
-            return points[inside & (far <= ball.radius + slack)]
-
-        self._make = make
+    def _drawn(self, source: Source) -> Any:
+        place = self._place
+        if place.ball is None:
+            return source.uniform(self._rows, place.dimension)
+        return _BALLS[place.ball](source, self._rows, place.dimension, place.reach)
 
 
 @cache
