@@ -55,7 +55,8 @@ class Model:
     _most: int = _LARGEST_BATCH
 
     def __post_init__(self) -> None:
-        self._most = min(self._most, max(1, _MOST_NUMBERS[self.device.type] // self.inputs))
+        room = max(1, _MOST_NUMBERS[self.device.type] // self.inputs)
+        self._most = min(self._most, 2 ** (room.bit_length() - 1))
         self.rows = min(self.rows, self._most)
         factor, shift = self.preprocessing.linear(self.shape, self.name)
         self._factor = torch.as_tensor(factor, dtype=self.dtype, device=self.device)

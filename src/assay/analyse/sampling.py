@@ -37,6 +37,7 @@ from assay.analyse.regions import Region
 _BLOCK = {"cpu": 2**18, "cuda": 2**24}
 """Numbers in a block: enough to keep a core, or a GPU, busy."""
 _MOST_BLOCKS = 256
+_FIRST_ROWS = 256
 
 
 def round_ball(source: Source, rows: int, dimension: int, radius: float) -> Any:
@@ -77,7 +78,8 @@ class Sampler:
         self._dtype = dtype
         self._key = stream_key(seed, purpose, *region.parts)
         self._wide = region.dimension <= FEW_NUMBERS or dtype == torch.float64
-        self._rows = max(1, _BLOCK[self._device.type] // region.dimension)
+        most = max(1, _BLOCK[self._device.type] // region.dimension)
+        self._most_rows = 2 ** (most.bit_length() - 1)
         self._place = Placing(region, self._device, self._wide)
         self._next = 0
         self._left = torch.empty(0, region.dimension, dtype=dtype, device=self._device)
@@ -89,47 +91,54 @@ class Sampler:
         missing = count - len(self._left)
         while missing > 0:
             share = self._kept / self._tried if self._tried else 1.0
-            blocks = max(1, math.ceil(missing / (self._rows * max(share, FEWEST_KEPT))))
-            fresh = self._blocks(self._next, min(blocks, _MOST_BLOCKS))
+            fresh = self._blocks(math.ceil(missing / max(share, FEWEST_KEPT)))
             parts.append(fresh)
             missing -= len(fresh)
         together = torch.cat(parts) if len(self._left) or len(parts) > 2 else parts[-1]
         self._left = together[count:]
         return together[:count]
 
-    def _blocks(self, first: int, count: int) -> Tensor:
-        """What the next blocks hold, each written to its place by a thread of its own."""
-        size = (count * self._rows, self.region.dimension)
+    def _rows(self, block: int) -> int:
+        """So many points does a block try: few at first, for a decision may need no more."""
+        return min(self._most_rows, _FIRST_ROWS << min(max(block - 1, 0), 30))
+
+    def _blocks(self, wanted: int) -> Tensor:
+        """The next blocks, for about so many tries; each is written by a thread of its own."""
+        starts = [0]
+        while starts[-1] < wanted and len(starts) <= _MOST_BLOCKS:
+            starts.append(starts[-1] + self._rows(self._next + len(starts) - 1))
+        size = (starts.pop(), self.region.dimension)
         found = torch.empty(size, dtype=self._dtype, device=self._device)
-        together = self._device.type == "cpu" and count > 1
+        together = self._device.type == "cpu" and len(starts) > 1
         run = _threads().map if together else map
-        kept = list(run(lambda i: self._block(first + i, found[i * self._rows :]), range(count)))
-        self._next += count
+        numbers = range(self._next, self._next + len(starts))
+        kept = list(run(lambda number, start: self._block(number, found[start:]), numbers, starts))
+        self._next += len(starts)
         self._tried += len(found)
         self._kept += sum(kept)
         refuse_rare(self._kept, self._tried)
         if sum(kept) == len(found):
             return found
-        starts = range(0, len(found), self._rows)
         return torch.cat([found[i : i + n] for i, n in zip(starts, kept, strict=True)])
 
     def _block(self, number: int, room: Tensor) -> int:
         """Write the points of a block to the room; how many there are."""
+        rows = self._rows(number)
         source: Source
         if self._device.type == "cpu":
             source = ProcessorSource(self._key, number, self._wide)
         else:
             source = DeviceSource(self._key, number, self._wide, self._device)
-        points, kept = self._place(self._drawn(source))
+        points, kept = self._place(self._drawn(source, rows))
         points = torch.as_tensor(points if kept is None else points[kept])
         room[: len(points)] = points
         return len(points)
 
-    def _drawn(self, source: Source) -> Any:
+    def _drawn(self, source: Source, rows: int) -> Any:
         place = self._place
         if place.ball is None:
-            return source.uniform(self._rows, place.dimension)
-        return _BALLS[place.ball](source, self._rows, place.dimension, place.reach)
+            return source.uniform(rows, place.dimension)
+        return _BALLS[place.ball](source, rows, place.dimension, place.reach)
 
 
 @cache
