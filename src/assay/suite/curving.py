@@ -151,8 +151,20 @@ def document_of(curve: Curve) -> dict[str, Any]:
         **curve.head,
         "seconds": round(curve.seconds, 3),
         "curve": points,
-        "decisions": [asdict(d) for d in curve.decisions],
+        "decisions": _with_intervals(curve),
     }
+
+
+def _with_intervals(curve: Curve) -> list[dict[str, Any]]:
+    """Every decision, with the interval of its failure rate."""
+    found = []
+    for promise in dict.fromkeys(point.promise for point in curve.points):
+        mine = [d for d in curve.decisions if d.eps == promise.eps]
+        sequence = rule_for(curve.head["method"], promise).sequence
+        low, high = sequence.interval([d.samples for d in mine], [d.failures for d in mine])
+        ends = zip(low.tolist(), high.tolist(), strict=True)
+        found += [{**asdict(d), "interval": list(end)} for d, end in zip(mine, ends, strict=True)]
+    return found
 
 
 _Key = tuple[str, float]
@@ -221,7 +233,6 @@ def _decided(
                         UNDECIDED if d.verdict is None else d.verdict.value,
                         d.samples,
                         d.failures,
-                        *d.interval,
                     )
                     for d in said
                 ]

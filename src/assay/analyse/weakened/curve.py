@@ -35,8 +35,6 @@ class InputDecision:
     verdict: str
     samples: int
     failures: int
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True)

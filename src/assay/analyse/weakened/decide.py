@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from assay.analyse.asked import Asked
 from assay.analyse.decision import Decision, Rule, Verdict
@@ -25,19 +26,23 @@ Heard = Callable[[Sequence[Decision]], None]
 class Decided:
     """What a rule said; `verdict` is None when `budget` samples did not suffice.
 
-    `interval` holds the failure rate with the rule's errors, whenever it stopped. `drawn` counts
-    the samples that went through the model, a few of them after the verdict; `seconds` are those
-    of the whole decision, `model_seconds` those spent in the model.
+    `drawn` counts the samples that went through the model, a few of them after the verdict;
+    `seconds` are those of the whole decision, `model_seconds` those spent in the model.
     """
 
     rule: Rule
     verdict: Verdict | None
     samples: int
     failures: int
-    interval: tuple[float, float]
     drawn: int
     seconds: float
     model_seconds: float
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """Holds the failure rate with the rule's errors, whenever it stopped."""
+        low, high = self.rule.sequence.interval(self.samples, self.failures)
+        return float(low), float(high)
 
 
 def decide(
@@ -86,7 +91,6 @@ def decide_all(
             decision.verdict,
             decision.samples,
             decision.failures,
-            decision.interval(),
             trials.drawn,
             seconds,
             model.seconds - spent,
