@@ -57,7 +57,7 @@ class ConfidenceSequence:
         def high_enough(rates: NDArray[np.float64]) -> NDArray[np.bool_]:
             return self._below.excess(1 / _odds(rates), n, n - s) < 0
 
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             lowest_possible = _smallest(high_enough, n.shape)
             return np.nextafter(lowest_possible, 0.0), _smallest(too_high, n.shape)
 
