@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import decision_samples
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -212,3 +215,9 @@ def test_an_inner_rate_of_zero_rejects_at_the_first_failure(name: str) -> None:
 def test_promises_that_cannot_be_made_are_refused(numbers: tuple[float, ...], named: str) -> None:
     with pytest.raises(BadInput, match=named):
         Promise(*numbers)
+
+
+def test_the_page_shows_what_the_benchmark_computes() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sequential.md").read_text()
+    for line in decision_samples.lines(Promise(0.01, 0.005)):
+        assert "| " + " | ".join(decision_samples.cells(line)) + " |" in page
