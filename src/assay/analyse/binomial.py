@@ -60,7 +60,7 @@ def smallest_test(promise: Promise) -> FixedTest:
     """
     allowed = _first_possible(promise)
     while True:
-        counts = np.arange(allowed, allowed + 256, dtype=np.float64)
+        counts = np.arange(allowed, allowed + 64, dtype=np.float64)
         samples = _fewest_samples(counts, promise)
         kept = binom.sf(counts, samples, promise.eps_inner) <= promise.alpha * (1 - SPARE)
         if kept.any():
@@ -94,10 +94,22 @@ def _real_samples(
 
 
 def _fewest_samples(allowed: NDArray[np.float64], promise: Promise) -> NDArray[np.float64]:
-    samples = np.maximum(np.ceil(_real_samples(allowed, promise)), allowed + 1)
+    """The fewest samples that keep beta: the real number, made whole by bisection around it."""
     limit = promise.beta * (1 - SPARE)
-    while (short := binom.cdf(allowed, samples, promise.eps) > limit).any():
-        samples += short
-    while (long := binom.cdf(allowed, samples - 1, promise.eps) <= limit).any():
-        samples -= long
-    return samples
+
+    def kept(samples: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return np.asarray(binom.cdf(allowed, samples, promise.eps) <= limit)
+
+    guess = np.ceil(_real_samples(allowed, promise))
+    reach = 1.0
+    while True:
+        # As many samples as may fail keep nothing, so the bracket is never empty from below.
+        low, high = np.maximum(guess - reach, allowed), guess + reach
+        if kept(high).all() and not kept(low).any():
+            break
+        reach *= 8
+    while np.any(high - low > 1):
+        middle = np.floor((low + high) / 2)
+        enough = kept(middle)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return high

@@ -12,8 +12,8 @@ from assay.analyse.boundaries import Between
 from assay.analyse.promise import Promise
 from assay.analyse.sequential import ConfidenceSequence
 
-# How far ahead one search for the soonest possible verdict looks at a time.
-AHEAD = 65_536
+# How far ahead the search for the soonest possible verdict looks at first, and how far in all.
+AHEAD, FAR_AHEAD = 4_096, 1 << 20
 
 
 class Verdict(StrEnum):
@@ -67,17 +67,23 @@ class Decision:
         return self.verdict
 
     def soonest(self) -> int:
-        """The fewest further samples after which a verdict is possible: no smaller batch helps."""
-        start = self.samples
-        while self.verdict is None and start < self.rule.last:
-            bounds = self.rule.between(start, start + AHEAD)
+        """No fewer further samples can bring a verdict; with so many one is possible.
+
+        Where none is possible within about a million it says only that; 0 after the verdict.
+        """
+        if self.verdict is not None:
+            return 0
+        ahead = AHEAD
+        while True:
+            bounds = self.rule.between(self.samples, self.samples + ahead)
             further = bounds.at - self.samples
             possible = bounds.accept_at >= self.failures
             possible |= bounds.reject_at <= self.failures + further
             if possible.any():
                 return int(further[np.argmax(possible)])
-            start += AHEAD
-        return 0
+            if ahead >= FAR_AHEAD:
+                return ahead
+            ahead *= 4
 
     def interval(self) -> tuple[float, float]:
         """Bounds of the failure rate that hold although the number of samples was not fixed."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,15 +46,14 @@ class Mixture:
 
 
 def geometric(octaves: int, decay: float) -> Mixture:
-    """Gaps 1, 1/2, 1/4, ...: some alternative is near the best one for every number of trials.
+    """Gaps 1, 15/16, 3/4, 1/2, 1/4, 1/8, ...: one is near the best for every count of trials.
 
     The weights fall as a power of the position, so that a halved gap, which takes four times as
-    many trials, costs a few more of them only.
+    many trials, costs a few more of them only. The first three serve the first few hits.
     """
-    positions = range(1, octaves + 2)
-    weights = [position**-decay for position in positions]
+    gaps = (1.0, 0.9375, 0.75, *(2.0**-octave for octave in range(1, octaves + 1)))
+    weights = [position**-decay for position in range(1, len(gaps) + 1)]
     total = math.fsum(weights)
-    gaps = tuple(2.0 ** (1 - position) for position in positions)
     return Mixture(gaps, tuple(weight / total for weight in weights))
 
 
@@ -68,8 +68,8 @@ class Evidence:
         self, odds: NDArray[np.float64] | float, trials: NDArray[np.int64], hits: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """A lower bound of log(E_n(p) error): where it is not negative, p is excluded."""
-        _, gains = self._slopes(np.asarray(odds, np.float64))
-        return self._excess(self._exponents(gains, trials, hits), odds, trials)
+        exponents = self._exponents(self._gains(odds), trials, hits)
+        return self._excess(exponents, odds, trials)
 
     def most_hits(self, odds: float, trials: NDArray[np.int64]) -> NDArray[np.int64]:
         """The most hits with which p is excluded after so many trials; -1 where none are so few.
@@ -77,8 +77,8 @@ class Evidence:
         Newton's method on the convex, falling `excess` comes from the left, from the hits with
         which one alternative alone suffices; whole numbers are then put right one by one.
         """
-        losses, gains = self._slopes(np.asarray(odds, np.float64))
-        steepness = losses - gains
+        gains = self._gains(odds)
+        steepness = self._losses - gains
         start = (math.log(self.error) + self._log_weights + trials[:, None] * gains) / -steepness
         hits = np.clip(start.max(axis=1), 0.0, trials)
         for _ in range(50):
@@ -101,16 +101,21 @@ class Evidence:
             hits = hits - fewer
         return hits
 
-    @property
+    @cached_property
     def _log_weights(self) -> NDArray[np.float64]:
-        return np.log(np.asarray(self.mixture.weights))
+        return np.asarray(np.log(self.mixture.weights))
 
-    def _slopes(self, odds: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What a hit and a miss add to the exponent of each alternative."""
-        gaps = np.asarray(self.mixture.gaps)
+    @cached_property
+    def _losses(self) -> NDArray[np.float64]:
+        """What a hit adds to the exponent of each alternative: log u_k."""
         with np.errstate(divide="ignore"):
-            losses = np.maximum(np.log1p(-gaps), -UNBOUNDED)
-        return losses, np.minimum(np.log1p(gaps * odds[..., None]), UNBOUNDED)
+            logarithms = np.log1p(-np.asarray(self.mixture.gaps))
+        return np.asarray(np.maximum(logarithms, -UNBOUNDED))
+
+    def _gains(self, odds: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        """What a miss adds to it: log((1 - u_k p) / (1 - p)) = log(1 + (1 - u_k) odds)."""
+        products = np.asarray(self.mixture.gaps) * np.asarray(odds, np.float64)[..., None]
+        return np.asarray(np.minimum(np.log1p(products), UNBOUNDED))
 
     def _exponents(
         self,
@@ -118,10 +123,8 @@ class Evidence:
         trials: NDArray[np.int64],
         hits: NDArray[np.int64] | NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        losses, _ = self._slopes(np.asarray(1.0))
-        misses = (trials - hits)[..., None]
-        exponents: NDArray[np.float64] = self._log_weights + hits[..., None] * losses
-        exponents += misses * gains
+        exponents: NDArray[np.float64] = self._log_weights + hits[..., None] * self._losses
+        exponents += (trials - hits)[..., None] * gains
         return exponents
 
     def _excess(

@@ -35,7 +35,7 @@ class Promise:
         if self.eps - self.eps_inner < NARROWEST_ZONE * self.eps:
             raise BadInput(
                 f"eps' = {self.eps_inner:.12g} is too near eps = {self.eps:.12g} to be told apart; "
-                f"give at most {(1 - NARROWEST_ZONE) * self.eps:.8g}"
+                f"give at most {(1 - 2 * NARROWEST_ZONE) * self.eps:.6g}"
             )
         for name, error in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < error < 1:

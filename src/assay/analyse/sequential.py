@@ -57,9 +57,10 @@ class ConfidenceSequence:
         def high_enough(rates: NDArray[np.float64]) -> NDArray[np.bool_]:
             return self._below.excess(1 / _odds(rates), n, n - s) < 0
 
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             lowest_possible = _smallest(high_enough, n.shape)
-            return np.nextafter(lowest_possible, 0.0), _smallest(too_high, n.shape)
+            lower = np.asarray(np.nextafter(lowest_possible, 0.0))
+            return lower, _smallest(too_high, n.shape)
 
     def excluding(self, high: float, low: float, at: Counts) -> Boundaries:
         """After `at` samples: with how few failures `high`, with how many `low` is excluded."""
