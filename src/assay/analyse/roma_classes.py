@@ -55,6 +55,10 @@ class ClassResult:
     roma_failure_rate: float
     counted: RateInterval
 
+    @property
+    def disagrees(self) -> bool:
+        return not self.counted.covers(self.roma_failure_rate)
+
 
 def keeping_named(name: str) -> Keeping:
     if name not in KEEPINGS:

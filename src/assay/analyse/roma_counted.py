@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from assay.analyse.asked import Asked
 from assay.analyse.binomial import clopper_pearson
+from assay.analyse.decision import Verdict
 from assay.analyse.mean_rate import LEAST_CONFIDENCE
 from assay.analyse.roma import Extrapolation, extrapolated
 from assay.analyse.roma_scores import Score, Scored, scored
 from assay.errors import BadInput
 
-Verdict = Literal["robust", "not robust", "undecided"]
 PURPOSE = "roma"
 
 
@@ -58,12 +57,14 @@ class RateInterval:
     def rate(self) -> float:
         return self.failures / self.trials
 
-    def verdict(self, eps: float | None) -> Verdict | None:
-        if eps is None:
-            return None
+    def covers(self, rate: float) -> bool:
+        return self.lower <= rate <= self.upper
+
+    def verdict(self, eps: float) -> Verdict | None:
+        """Whether the rate is below eps; nothing if the interval does not tell."""
         if self.upper < eps:
-            return "robust"
-        return "not robust" if self.lower >= eps else "undecided"
+            return Verdict.ROBUST
+        return Verdict.NOT_ROBUST if self.lower >= eps else None
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,6 @@ class RomaCounted:
     threshold: float
     reached: int
     softmax: bool
-    verdict: Verdict | None
 
     @property
     def failure_rate(self) -> float:
@@ -96,7 +96,7 @@ class RomaCounted:
     @property
     def disagrees(self) -> bool:
         """Whether RoMA's number lies outside the interval that holds."""
-        return not self.counted.lower <= self.failure_rate <= self.counted.upper
+        return not self.counted.covers(self.failure_rate)
 
     @property
     def unconfirmed(self) -> bool:
@@ -121,7 +121,6 @@ def assess(asked: Asked, settings: RomaSettings, number: int = 0) -> RomaCounted
         found.threshold,
         found.reached,
         found.softmax,
-        counted.verdict(settings.eps),
     )
 
 
