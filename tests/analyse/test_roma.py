@@ -145,7 +145,7 @@ def test_a_pocket_of_failures_fools_roma_and_not_the_verdict() -> None:
     unseen = [f for f in accepted if f.counted.failures == 0]
     assert len(unseen) >= 45
     assert all(f.failure_rate < 1e-15 and f.unconfirmed for f in unseen)
-    assert all(f.counted.lower <= 1e-4 <= f.counted.upper for f in found)
+    assert sum(not f.counted.covers(1e-4) for f in found) <= 4  # one in a hundred may
     assert all(f.counted.verdict(1e-6) is not Verdict.ROBUST for f in found)
     assert all(f.disagrees for f in accepted if f.counted.failures)
 
