@@ -21,6 +21,7 @@ from assay.cli import (
     power,
     profile,
     report,
+    roma,
     score,
     seal,
     shrink,
@@ -79,6 +80,7 @@ app.command(name="power")(power.power)
 app.command(name="shrink")(shrink.shrink)
 app.command(name="train")(train.train)
 app.add_typer(weakened.group, name="weakened")
+app.command(name="roma")(roma.roma)
 
 
 def _show_version(wanted: bool) -> None:
