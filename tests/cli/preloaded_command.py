@@ -14,7 +14,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("torch", "scipy.optimize", "scipy.sparse", "onnx.reference", "pydantic", "rich.table")
+PACKAGES = (
+    "scipy.stats",
+    "torch",
+    "scipy.optimize",
+    "scipy.sparse",
+    "onnx.reference",
+    "pydantic",
+    "rich.table",
+)
 """Not onnxruntime: it keeps a thread, which a fork would lose and the end of a child wait for."""
 
 
