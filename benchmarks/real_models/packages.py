@@ -90,8 +90,8 @@ EFFICIENTNET_LITE0 = Package(
 HDF5_READER = Package(
     "pip",
     "pyfive",
-    "1.3.0",
-    ("c2f0e3b0e9a880e7d6b427f286cf167c116bb1ad14f8ab594f6371dd63696dcf",),
+    "0.4.0",
+    ("19afd3629f47536e91b6b7af830da2ce4e8dc7ceb2ee87e4313c010e3399a80c",),
     "BSD-3-Clause",
 )
 PICTURE_READER = Package(
