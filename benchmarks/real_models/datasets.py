@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+
+from assay.errors import BadInput
 from real_models.cache import appearing_whole, cache_folder
 from real_models.fetching import imported, unpacked
 from real_models.packages import CIFAR10, FASHION_MNIST, MNIST, PHOTOS, PICTURE_READER
-
-from assay.errors import BadInput
 
 Part = Literal["train", "test"]
 
@@ -68,7 +68,7 @@ def cifar10(part: Part = "test") -> LabelledImages:
 
 
 def photographs(part: Part = "test") -> LabelledImages:
-    """Twenty photographs with their ImageNet classes, scaled to 224 x 224 (aspect not kept)."""
+    """Twenty photographs with their ImageNet classes, 224 x 224 pixels."""
     if part != "test":
         raise BadInput("photographs: they have no training part; ask for test")
     return _decoded_once("photographs", _photographs)
@@ -82,9 +82,7 @@ DATASETS: Mapping[str, Callable[[Part], LabelledImages]] = {
 }
 
 
-def _decoded_once(
-    name: str, decode: Callable[[], tuple[np.ndarray, np.ndarray]]
-) -> LabelledImages:
+def _decoded_once(name: str, decode: Callable[[], tuple[np.ndarray, np.ndarray]]) -> LabelledImages:
     kept = cache_folder("datasets") / f"{name}.npz"
     if not kept.exists():
         pixels, labels = decode()
@@ -126,14 +124,19 @@ def _cifar10(part: Part) -> tuple[np.ndarray, np.ndarray]:
 
 def _photographs() -> tuple[np.ndarray, np.ndarray]:
     paths = sorted((unpacked(PHOTOS) / "foolbox" / "data").glob("imagenet_*.jpg"))
-    images = np.stack([_picture(path, size=(224, 224)) for path in paths])
+    images = np.stack([_picture(path, cut=True) for path in paths])
     labels = [int(path.stem.rsplit("_", 1)[-1]) for path in paths]
     return images.transpose(0, 3, 1, 2), np.asarray(labels)
 
 
-def _picture(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
-    """The picture's pixels [height, width, 3]."""
+def _picture(path: Path, cut: bool = False) -> np.ndarray:
+    """The pixels [height, width, 3]; `cut`: the middle 224 x 224, its shorter side made 256."""
     reader = imported("PIL.Image", PICTURE_READER)
-    with reader.open(path) as image:
-        coloured = image.convert("RGB")
-        return np.asarray(coloured if size is None else coloured.resize(size))
+    with reader.open(path) as opened:
+        image = opened.convert("RGB")
+    if cut:
+        width, height = (round(side * 256 / min(image.size)) for side in image.size)
+        left, top = (width - 224) // 2, (height - 224) // 2
+        scaled = image.resize((width, height), reader.Resampling.BICUBIC)
+        image = scaled.crop((left, top, left + 224, top + 224))
+    return np.asarray(image)

