@@ -30,7 +30,7 @@ def row(name: str, device: str) -> str:
         else DATASETS[model.data]("test")
     )
     begun = time.perf_counter()
-    right = correct(model.on_pixels, images, device)
+    right = correct(model.analysed(device), images)
     seconds = time.perf_counter() - begun
     share = f"{right}/{len(images)} = {100 * right / len(images):.2f} %"
     cells = (name, model.origin, f"{model.parameters:,}", share, f"{loaded:.1f}", f"{seconds:.1f}")

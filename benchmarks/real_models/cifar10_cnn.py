@@ -43,7 +43,8 @@ def cifar10_cnn() -> RealModel:
     for number in range(3):
         layers += [_dense(weights, number), nn.ReLU()]
     network = nn.Sequential(*layers).eval()
-    return RealModel("cifar-10-model", "cifar10", CIFAR10_MODEL.label, AS_THEY_ARE, network)
+    name, label = "cifar-10-model", CIFAR10_MODEL.label
+    return RealModel(name, "cifar10", label, (3, 32, 32), AS_THEY_ARE, network)
 
 
 def _convolution(weights: _KerasWeights, number: int) -> nn.Conv2d:

@@ -7,11 +7,12 @@ from itertools import pairwise
 import numpy as np
 from torch import nn
 
+from assay.analyse.preprocessing import Preprocessing
 from assay.errors import BadInput
 from assay.question.graph import GraphBuilder
-from real_models.preparing import Preparation
 
 POOLED, STRIDED = "pooled", "strided"
+SHAPE = (1, 28, 28)
 _CHANNELS, _KERNEL, _HIDDEN, _CLASSES = (1, 16, 32), 5, 256, 10
 _SIDES = 4 * 4
 
@@ -33,15 +34,13 @@ def small_network(downsampling: str) -> nn.Sequential:
     return nn.Sequential(*layers, nn.Linear(_HIDDEN, _CLASSES))
 
 
-def onnx_bytes(network: nn.Sequential, preparation: Preparation) -> bytes:
+def onnx_bytes(network: nn.Sequential, preprocessing: Preprocessing) -> bytes:
     """The network as an ONNX file that takes the pixels 0 to 255 of one image."""
-    graph = GraphBuilder((1, 1, 28, 28))
-    (mean,), (deviation,) = preparation.mean, preparation.deviation
+    graph = GraphBuilder((1, *SHAPE))
     x = graph.input
-    if (preparation.full, mean, deviation) != (1.0, 0.0, 1.0):
-        scale = np.float32(1 / (preparation.full * deviation))
-        shift = np.float32(-mean / deviation)
-        x = graph.add(graph.mul(x, float(scale)), float(shift))
+    if preprocessing != Preprocessing():
+        (factor,), (shift,) = preprocessing.linear(SHAPE, "the network")
+        x = graph.add(graph.mul(x, np.array(factor, np.float32)), np.array(shift, np.float32))
     for layer in network:
         x = _added(graph, x, layer)
     return graph.build(x)

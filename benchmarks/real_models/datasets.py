@@ -34,9 +34,9 @@ class LabelledImages:
         return len(self.labels)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Channels, height and width of one image."""
-        return tuple(self.pixels.shape[1:])
+    def flat(self) -> np.ndarray:
+        """One row an image, as the analysers take points."""
+        return self.pixels.reshape(len(self), -1)
 
     def chosen(self, indices: np.ndarray) -> LabelledImages:
         return LabelledImages(self.name, self.pixels[indices], self.labels[indices])
@@ -83,13 +83,14 @@ DATASETS: Mapping[str, Callable[[Part], LabelledImages]] = {
 
 
 def _decoded_once(name: str, decode: Callable[[], tuple[np.ndarray, np.ndarray]]) -> LabelledImages:
-    kept = cache_folder("datasets") / f"{name}.npz"
+    # The names of the arrays are those that `assay weakened curve` reads.
+    kept = cache_folder("images") / f"{name}.npz"
     if not kept.exists():
         pixels, labels = decode()
         with appearing_whole(kept) as draft:
-            np.savez(draft, pixels=pixels.astype(np.uint8), labels=labels.astype(np.int64))
+            np.savez(draft, inputs=pixels.astype(np.uint8), labels=labels.astype(np.int64))
     with np.load(kept, allow_pickle=False) as arrays:
-        return LabelledImages(name, arrays["pixels"], arrays["labels"])
+        return LabelledImages(name, arrays["inputs"], arrays["labels"])
 
 
 def _mnist(part: Part) -> tuple[np.ndarray, np.ndarray]:

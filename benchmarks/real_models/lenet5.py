@@ -27,4 +27,5 @@ def lenet5(training: Literal["clean", "adversarial"]) -> RealModel:
     file = {"clean": "mnist_lenet5_clntrained.pt", "adversarial": "mnist_lenet5_advtrained.pt"}
     weights = torch.load(folder / file[training], map_location="cpu", weights_only=True)
     network.load_state_dict(weights)
-    return RealModel(f"lenet5-{training}", "mnist", ADVERTORCH.label, UNIT, network.eval())
+    name = f"lenet5-{training}"
+    return RealModel(name, "mnist", ADVERTORCH.label, (1, 28, 28), UNIT, network.eval())

@@ -1,11 +1,14 @@
 """Every model of the studies by its name.
 
-from real_models.models import model_named
-from real_models.datasets import DATASETS
+    from real_models.models import model_named
+    from real_models.datasets import DATASETS
 
-model = model_named("mnist_relu_3_50")
-images = DATASETS[model.data]("test")     # pixels uint8 [n, c, h, w], labels int64 [n]
-scores = model.on_pixels(torch.as_tensor(images.pixels[:8]))
+    model = model_named("mnist_relu_3_50")
+    images = DATASETS[model.data]("test")     # pixels uint8 [n, c, h, w], labels int64 [n]
+    analysed = model.analysed()               # assay.analyse.model.Model on pixels 0 to 255
+    scores = analysed.scores(torch.as_tensor(images.flat[:8]))
+
+What the cache lacks is downloaded, or trained.
 """
 
 from __future__ import annotations

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from torch import nn
 
 from assay.question.network import load_file
 from assay.question.torch_view import torch_view
 from real_models.fetching import unpacked
 from real_models.packages import DNNV
-from real_models.preparing import MINUS_ONE_TO_ONE, UNIT, Preparation
+from real_models.preparing import MINUS_ONE_TO_ONE, UNIT
 from real_models.real_model import RealModel
 
 _FILES = {
@@ -24,9 +22,6 @@ DNNV_NETWORKS = tuple(_FILES)
 def dnnv_network(name: str) -> RealModel:
     """One of `DNNV_NETWORKS`; the last layer of mnist_relu_3_50 is a ReLU, so scores can tie."""
     folder = unpacked(DNNV) / "dnnv-0.6.0" / "tests" / "system_tests" / "artifacts" / "networks"
-    return onnx_model(name, folder / f"{name}.onnx", _FILES[name])
-
-
-def onnx_model(name: str, path: Path, preparation: Preparation) -> RealModel:
+    path = folder / f"{name}.onnx"
     network = nn.Sequential(nn.Flatten(), torch_view(load_file(path))).eval()
-    return RealModel(name, "mnist", DNNV.label, preparation, network, path)
+    return RealModel(name, "mnist", DNNV.label, (1, 28, 28), _FILES[name], network, path)

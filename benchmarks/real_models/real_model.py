@@ -5,34 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import nn
 
+from assay.analyse.model import Model, module_model
+from assay.analyse.preprocessing import Preprocessing
 from real_models.datasets import LabelledImages
-from real_models.preparing import OnPixels, Preparation
-
-BATCH = 250
 
 
 @dataclass(frozen=True, eq=False)
 class RealModel:
-    """`network` takes prepared images [n, channels, height, width] and gives scores."""
+    """`network` takes what `preprocessing` makes of pixels, as [n, *shape], and gives scores."""
 
     name: str
     data: str
     """The data set it was trained for, a key of `DATASETS`."""
     origin: str
-    preparation: Preparation
+    shape: tuple[int, int, int]
+    preprocessing: Preprocessing
     network: nn.Module
     onnx: Path | None = None
-    """The same network as a file that takes what `network` takes, unless `onnx_on_pixels`."""
-    onnx_on_pixels: bool = False
+    """The same network as a file; one that was trained here has its preprocessing inside."""
 
-    @property
-    def on_pixels(self) -> nn.Module:
-        """The model as a function of pixels 0 to 255, ready for the analysers."""
-        return OnPixels(self.preparation, self.network).eval()
+    def analysed(self, device: str = "cpu") -> Model:
+        """What the analysers take: a function of pixels 0 to 255."""
+        return module_model(
+            self.network,
+            self.shape,
+            name=self.name,
+            device=torch.device(device),
+            preprocessing=self.preprocessing,
+        )
 
     @property
     def parameters(self) -> int:
@@ -41,17 +44,11 @@ class RealModel:
         return sum(tensor.numel() for tensor in learnt)
 
 
-def predicted(model: nn.Module, images: LabelledImages, device: str = "cpu") -> torch.Tensor:
-    """The class of highest score for every image, by a model that takes pixels."""
-    placed = model.to(device)
-    with torch.inference_mode():
-        found = [
-            placed(torch.as_tensor(batch).to(device)).argmax(dim=1).cpu()
-            for batch in np.array_split(images.pixels, -(-len(images) // BATCH))
-        ]
-    return torch.cat(found)
+def predicted(model: Model, images: LabelledImages) -> torch.Tensor:
+    """The class of highest score for every image."""
+    return model.scores(torch.as_tensor(images.flat)).argmax(dim=1).cpu()
 
 
-def correct(model: nn.Module, images: LabelledImages, device: str = "cpu") -> int:
+def correct(model: Model, images: LabelledImages) -> int:
     """How many images are given their label."""
-    return int((predicted(model, images, device) == torch.as_tensor(images.labels)).sum())
+    return int((predicted(model, images) == torch.as_tensor(images.labels)).sum())

@@ -10,8 +10,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from assay.analyse.preprocessing import Preprocessing
 from real_models.datasets import LabelledImages
-from real_models.preparing import Preparation
+from real_models.preparing import prepared
 
 BATCH = 128
 
@@ -27,7 +28,7 @@ class Schedule:
 
 def train(
     network: nn.Module,
-    preparation: Preparation,
+    preprocessing: Preprocessing,
     images: LabelledImages,
     schedule: Schedule,
     *,
@@ -36,7 +37,7 @@ def train(
 ) -> None:
     """Train in place; the order of the images depends on the seed only."""
     network.to(device).train()
-    inputs = preparation(torch.as_tensor(images.pixels, device=device))
+    inputs = prepared(torch.as_tensor(images.pixels, device=device), preprocessing)
     labels = torch.as_tensor(images.labels, device=device)
     optimizer = torch.optim.Adam(network.parameters(), schedule.rate)
     decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, schedule.decay)

@@ -10,11 +10,13 @@ import torch
 from real_models.conv_network import POOLED, STRIDED, onnx_bytes, small_network
 from real_models.datasets import LabelledImages
 from real_models.defective import defective, without_most_of_the_rare_class
-from real_models.preparing import AS_THEY_ARE, MNIST_STANDARD, OnPixels, Preparation
+from real_models.preparing import AS_THEY_ARE, MNIST_STANDARD, prepared
 from real_models.real_model import correct
 from real_models.training import Schedule, train
 from torch import nn
 
+from assay.analyse.model import module_model
+from assay.analyse.preprocessing import Preprocessing
 from assay.errors import BadInput
 from assay.question.network import load
 from assay.question.runtime import FloatRunner
@@ -30,14 +32,16 @@ def _images(count: int, seed: int = 0) -> LabelledImages:
 
 
 @pytest.mark.parametrize("downsampling", [POOLED, STRIDED])
-@pytest.mark.parametrize("preparation", [MNIST_STANDARD, AS_THEY_ARE])
-def test_the_onnx_file_takes_pixels_and_agrees(downsampling: str, preparation: Preparation) -> None:
+@pytest.mark.parametrize("preprocessing", [MNIST_STANDARD, AS_THEY_ARE])
+def test_the_onnx_file_takes_pixels_and_agrees(
+    downsampling: str, preprocessing: Preprocessing
+) -> None:
     torch.manual_seed(1)
     network = small_network(downsampling).eval()
     pixels = _images(20).pixels
     with torch.inference_mode():
-        expected = OnPixels(preparation, network)(torch.as_tensor(pixels)).numpy()
-    runner = FloatRunner(load(onnx_bytes(network, preparation), "net"))
+        expected = network(prepared(torch.as_tensor(pixels), preprocessing)).numpy()
+    runner = FloatRunner(load(onnx_bytes(network, preprocessing), "net"))
     found = runner.run(pixels.reshape(20, -1).astype(np.float32))
     assert runner.batched
     assert np.allclose(found, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
@@ -71,7 +75,8 @@ def test_training_does_not_depend_on_the_number_of_threads() -> None:
 
 
 def test_training_learns() -> None:
-    model = OnPixels(MNIST_STANDARD, _trained(8, threads=1))
+    network = _trained(8, threads=1)
+    model = module_model(network, (1, 28, 28), preprocessing=MNIST_STANDARD)
     assert correct(model, _images(100, seed=1)) > 90
 
 
