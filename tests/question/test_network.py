@@ -86,6 +86,27 @@ def test_shape_programs_are_folded() -> None:
     assert runner.run(points).tolist() == points.tolist()
 
 
+@pytest.mark.parametrize("opset", [9, 11])
+def test_shape_programs_of_old_exporters_are_folded(opset: int) -> None:
+    """Before opset 13 the axes of Unsqueeze and Squeeze are attributes."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Constant", [], ["zero"], value=numpy_helper.from_array(np.array(0))),
+        helper.make_node("Gather", ["shape", "zero"], ["batch"]),
+        helper.make_node("Unsqueeze", ["batch"], ["batch1"], axes=[0]),
+        helper.make_node("Squeeze", ["batch1"], ["batch0"], axes=[0]),
+        helper.make_node("Unsqueeze", ["batch0"], ["batch2"], axes=[0]),
+        helper.make_node("Concat", ["batch2", "rest"], ["target"], axis=0),
+        helper.make_node("Reshape", ["x", "target"], ["w"]),
+    ]
+    rest = numpy_helper.from_array(np.array([-1], np.int64), "rest")
+    model = onnx.load_from_string(_model(nodes, [1, 2, 3], [1, 6], [rest]))
+    model.opset_import[0].version = opset
+    network = load(model.SerializeToString(), "net")
+    assert [node.op_type for node in network.nodes] == ["Reshape"]
+    assert network.output_shape == (1, 6)
+
+
 def test_initializers_listed_as_inputs_and_idle_nodes_are_fine() -> None:
     def edit(model: onnx.ModelProto) -> None:
         for tensor in model.graph.initializer:
