@@ -14,7 +14,7 @@ from assay.judge.power.measure import subjects_of
 from assay.suite.build import build
 from assay.suite.spec import load_suite
 
-ASKED = 40
+ASKED = 52
 pytestmark = pytest.mark.slow
 
 
@@ -23,7 +23,8 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[Subject, Base
     folder = tmp_path_factory.mktemp("quick") / "bench"
     build(load_suite("quick"), folder, seed=None, jobs=2)
     known = sorted(baselines(subjects_of(folder), jobs=2), key=lambda pair: pair[1].seconds)
-    return tuple(known[:ASKED])
+    found_at_once = [pair for pair in known if pair[1].attacked]
+    return (*found_at_once, *(pair for pair in known if not pair[1].attacked))[:ASKED]
 
 
 @pytest.mark.parametrize("name", mutants())
