@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from assay.analyse.latent import Latent
+from assay.analyse.model import Model
 from assay.analyse.placing import refuse_rare
 from assay.analyse.randomness import Source, block_source
 
@@ -17,14 +18,17 @@ Ending = Literal["failed", "stuck", "limit"]
 _AIM = 0.3
 """The share of steps that should be taken; the width of steps follows it."""
 _NARROWEST = 1e-6
+_SAME = {torch.float32: 1e-5, torch.float64: 1e-9}
+"""Margins this close to a level, relative to it, tie: a plateau has no slope but that of rounding,
+which leads nowhere."""
 
 
 @dataclass(frozen=True)
 class Repeat:
     """One run of the particles: the share of the region that fails, and how it ended.
 
-    `failed`: most particles fail. `stuck`: all have one and the same margin. `limit`: the share at
-    the level is smaller than anybody asked for.
+    `failed`: most particles fail. `stuck`: all have the same margin, up to rounding. `limit`: the
+    share at the level is smaller than anybody asked for.
     """
 
     share: float
@@ -44,10 +48,12 @@ class Particles:
         key: tuple[int, ...],
         count: int,
         smallest: float,
-        device: torch.device,
+        model: Model,
         wide: bool,
     ) -> None:
+        device = model.device
         self._latent, self._key, self._count, self._smallest = latent, key, count, smallest
+        self._same = _SAME[model.dtype]
         self._device, self._wide = device, wide
         self._blocks = 0
         kind = torch.float64 if wide else torch.float32
@@ -93,6 +99,7 @@ class Particles:
         level = float(self._margins.sort().values[better])
         if level <= 0:
             return False
+        level *= 1 - self._same
         staying = (self._margins < level).nonzero().reshape(-1)
         share = self.share * len(staying) / self._pool
         if not share or share < self._smallest:

@@ -121,7 +121,7 @@ def split(
         numbers = range(first, min(first + together, settings.repeats))
         keys = [stream_key(settings.seed, "splitting", i, *asked.region.parts) for i in numbers]
         ensembles = [
-            Particles(latent, key, settings.particles, settings.smallest, asked.model.device, wide)
+            Particles(latent, key, settings.particles, settings.smallest, asked.model, wide)
             for key in keys
         ]
         found.extend(_descended(steady, latent, settings, ensembles, watch))
