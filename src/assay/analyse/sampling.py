@@ -73,7 +73,7 @@ class Sampler:
         self._key = stream_key(seed, purpose, *region.parts)
         self._wide = region.dimension <= FEW_NUMBERS or dtype == torch.float64
         most = max(1, _BLOCK[self._device.type] // region.dimension)
-        self._most_rows = 2 ** (most.bit_length() - 1)
+        self._most_rows = 1 << (most.bit_length() - 1)
         self._place = Placing(region, self._device, self._wide)
         self._next = 0
         self._left = torch.empty(0, region.dimension, dtype=dtype, device=self._device)

@@ -15,6 +15,7 @@ Cerou, Del Moral, Furon and Guyader (2012), see `latent`.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -64,6 +65,7 @@ class Splitting:
 
     repeats: tuple[Repeat, ...]
     queries: int
+    model_seconds: float
     seconds: float
 
     @property
@@ -112,6 +114,7 @@ def split(
     asked: Asked, settings: SplittingSettings, watch: Callable[[Stage], None] | None = None
 ) -> Splitting:
     """Estimate how likely a random point of the region is to fail."""
+    begun = time.perf_counter()
     steady = replace(asked, model=asked.model.steady())
     wide = asked.region.dimension <= FEW_NUMBERS or asked.model.dtype == torch.float64
     latent = Latent(asked.region, asked.model.device, wide)
@@ -125,7 +128,8 @@ def split(
             for key in keys
         ]
         found.extend(_descended(steady, latent, settings, ensembles, watch))
-    return Splitting(tuple(found), steady.model.queries, steady.model.seconds)
+    spent = time.perf_counter() - begun
+    return Splitting(tuple(found), steady.model.queries, steady.model.seconds, spent)
 
 
 def _descended(
