@@ -85,6 +85,17 @@ def half_spaces() -> dict[str, tuple[Asked, float]]:
     return found
 
 
+def decoy() -> tuple[Asked, float]:
+    """Margins fall towards a corner in which nothing fails; failures are a cube elsewhere."""
+
+    def scores(points: np.ndarray) -> np.ndarray:
+        needle = 50 * (abs(points - 0.8).max(1) - 0.1)
+        return np.stack([np.minimum(needle, 0.1 + points.mean(1)), np.zeros(len(points))], 1)
+
+    box = BoxRegion(np.zeros(8), np.ones(8))
+    return Asked(callable_model(scores, (8,)), LabelSet((0,)), box), 0.2**8
+
+
 def off(found: Splitting, truth: float) -> float:
     if found.relative_error is None:
         return math.inf
@@ -118,7 +129,11 @@ def main() -> None:
     options = parser.parse_args()
     lines = [HEADER, "|---" * (HEADER.count("|") - 1) + "|"]
     print("\n".join(lines), flush=True)
-    questions = {**{name: planted(knobs) for name, knobs in PLANTED.items()}, **half_spaces()}
+    questions = {
+        **half_spaces(),
+        **{name: planted(knobs) for name, knobs in PLANTED.items()},
+        "cube beside a decoy": decoy(),
+    }
     for name, (asked, truth) in questions.items():
         lines.append(row(name, asked, truth, options.seeds))
         print(lines[-1], flush=True)

@@ -165,6 +165,22 @@ def test_a_robust_network_ends_at_the_limit() -> None:
     assert found.lowest > 1
 
 
+def test_a_needle_beside_a_decoy_is_missed_but_what_is_proved_holds() -> None:
+    """Margins fall towards a corner where nothing fails; failures have a share of 2.56e-6."""
+
+    def scores(points: np.ndarray) -> np.ndarray:
+        needle = 50 * (abs(points - 0.8).max(1) - 0.1)
+        return np.stack([np.minimum(needle, 0.1 + points.mean(1)), np.zeros(len(points))], 1)
+
+    box = BoxRegion(np.zeros(8), np.ones(8))
+    asked = Asked(callable_model(scores, (8,)), LabelSet((0,)), box)
+    found = split(asked, replace(QUICK, smallest=1e-9))
+    assert found.endings == {"limit": 10}
+    assert found.below < 0.2**8
+    assert found.drawn == 300 * 16 * 10
+    assert found.counted[0] <= 0.2**8 <= found.counted[1]
+
+
 def test_frequent_failures_are_counted() -> None:
     """No level is needed, so the shares are those of independent points."""
     box = BoxRegion(np.zeros(2), np.ones(2))
@@ -172,6 +188,8 @@ def test_frequent_failures_are_counted() -> None:
     assert found.queries == 10 * 300 * 16
     assert [repeat.levels for repeat in found.repeats] == [0] * 10
     assert agrees(found, 0.7)
+    assert found.failures == round(found.estimate * found.drawn)
+    assert found.counted[0] < 0.7 < found.counted[1]
 
 
 def test_what_is_certain_has_no_error() -> None:

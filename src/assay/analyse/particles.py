@@ -37,6 +37,9 @@ class Repeat:
     lowest: float
     reached: float
     """The estimated share of the lowest level, of which all that fails is a part."""
+    drawn: int
+    failures: int
+    """Of the independent random points of the beginning."""
 
 
 class Particles:
@@ -60,7 +63,7 @@ class Particles:
         self._normals = torch.empty(0, latent.size, dtype=kind, device=device)
         self._margins = torch.empty(0, dtype=torch.float64, device=device)
         self._fresh = self._normals
-        self._pool = self._failing = 0
+        self._pool = self._drawn = self._failing = 0
         self._level, self._levels = math.inf, 0
         self._width = 1.0
         self._ending: Ending = "failed"
@@ -86,7 +89,8 @@ class Particles:
 
     def choose(self, margins: Tensor) -> None:
         """Of all points drawn, keep the lowest: one more than particles, to set the level."""
-        self._pool += len(margins)
+        self._drawn += len(margins)
+        self._pool = self._drawn
         self._failing += int((margins <= 0).sum())
         together = torch.cat([self._margins, margins])
         order = together.argsort(stable=True)[: self._count + 1]
@@ -135,7 +139,15 @@ class Particles:
         share = self.share * failing / self._pool
         # where all particles tie, less than one of them would have gone lower
         below = self.share / self._pool if self._ending == "stuck" else self.share
-        return Repeat(share, self._ending, self._levels, self.lowest, share or below)
+        return Repeat(
+            share,
+            self._ending,
+            self._levels,
+            self.lowest,
+            share or below,
+            self._drawn,
+            self._failing,
+        )
 
     def _random_normals(self) -> Tensor:
         return torch.as_tensor(self._source().normal(self._count, self._latent.size))

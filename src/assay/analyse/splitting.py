@@ -8,7 +8,8 @@ more than half of the particles fail; the product of the shares estimates the fa
 and Guyader 2007; Webb et al. 2019). Ties at a level are dropped with it, which makes
 the mean of the estimate right if particles were moved perfectly (Brehier, Lelievre and Rousset
 2015). They are not: where margins have plateaus, or failures lie in many islands, it may be far too
-low, and its standard error, taken from independent repeats, does not know. The walk is that of
+low, and its standard error, taken from independent repeats, does not know. What the points of the
+beginning prove by themselves is therefore said beside it. The walk is that of
 Cerou, Del Moral, Furon and Guyader (2012), see `latent`.
 """
 
@@ -23,11 +24,13 @@ import numpy as np
 import torch
 
 from assay.analyse.asked import Asked
+from assay.analyse.binomial import clopper_pearson
 from assay.analyse.latent import Latent
 from assay.analyse.particles import Particles, Repeat
 from assay.analyse.randomness import FEW_NUMBERS, stream_key
 from assay.errors import BadInput
 
+CONFIDENCE = 0.99
 NO_GUARANTEE = "an ESTIMATE, without a guarantee for any finite number of samples"
 _FEWEST_PARTICLES, _FEWEST_REPEATS = 10, 2
 _MOST_NUMBERS = 2**25
@@ -88,6 +91,21 @@ class Splitting:
     def below(self) -> float:
         """If nothing was found: the estimated share of the lowest level, which failures are in."""
         return float(np.mean([repeat.reached for repeat in self.repeats]))
+
+    @property
+    def drawn(self) -> int:
+        """Independent random points that the repeats began with; `failures` of them failed."""
+        return sum(repeat.drawn for repeat in self.repeats)
+
+    @property
+    def failures(self) -> int:
+        return sum(repeat.failures for repeat in self.repeats)
+
+    @property
+    def counted(self) -> tuple[float, float]:
+        """What these points prove about the rate, with CONFIDENCE: their number was fixed."""
+        low, high = clopper_pearson(self.failures, self.drawn, CONFIDENCE)
+        return float(low), float(high)
 
     @property
     def lowest(self) -> float:
