@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from assay.analyse import sampling
+from assay.analyse.randomness import ProcessorSource
 from assay.analyse.regions import Ball, BoxRegion, Norm, Region
 from assay.analyse.sampling import Sampler
 from assay.errors import BadInput
@@ -224,7 +225,7 @@ def test_streams_differ_by_seed_purpose_and_region() -> None:
 
 @pytest.mark.parametrize("wide", [True, False])
 def test_a_source_never_repeats_itself(wide: bool) -> None:
-    source = sampling.ProcessorSource((1, 2), 0, wide)
+    source = ProcessorSource((1, 2), 0, wide)
     for draw in (source.normal, source.uniform, source.exponential):
         assert not np.array_equal(draw(5, 3), draw(5, 3))
 

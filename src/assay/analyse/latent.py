@@ -47,10 +47,13 @@ class Latent:
         """Uniform in the unit cube (below 1, as random numbers are), or in the ball."""
         if self._place.ball is None:
             below_one = 1 - torch.finfo(normals.dtype).eps / 2
-            return torch.special.ndtr(normals).clamp_(max=below_one)
+            uniform: Tensor = torch.special.ndtr(normals).clamp_(max=below_one)
+            return uniform
+        own = normals[:, : self._place.dimension]
         if self._place.ball == "2":
-            length = torch.linalg.vector_norm(normals, dim=1, keepdim=True)
-            return normals[:, : self._place.dimension] * (self._place.reach / length)
-        sizes = -torch.special.log_ndtr(-normals.abs()).add_(math.log(2)).clamp_(max=0)
+            lengths: Tensor = torch.linalg.vector_norm(normals, dim=1, keepdim=True)
+            return own * (self._place.reach / lengths)
+        logarithms: Tensor = torch.special.log_ndtr(-normals.abs())
+        sizes = (-math.log(2) - logarithms).clamp_(min=0)
         shares = sizes[:, : self._place.dimension] / sizes.sum(1, keepdim=True)
-        return shares.mul_(self._place.reach).copysign_(normals[:, : self._place.dimension])
+        return shares.mul_(self._place.reach).copysign_(own)

@@ -40,6 +40,13 @@ def stream_key(*parts: object) -> tuple[int, ...]:
     return tuple(np.frombuffer(digest.digest(), np.uint32).tolist())
 
 
+def block_source(key: tuple[int, ...], block: int, wide: bool, device: torch.device) -> Source:
+    """The source of a block, where its numbers are wanted."""
+    if device.type == "cpu":
+        return ProcessorSource(key, block, wide)
+    return DeviceSource(key, block, wide, device)
+
+
 class ProcessorSource:
     """Block `block` of the stream `key`, in numpy."""
 

@@ -25,13 +25,7 @@ import torch
 from torch import Tensor
 
 from assay.analyse.placing import FEWEST_KEPT, Placing, refuse_rare
-from assay.analyse.randomness import (
-    FEW_NUMBERS,
-    DeviceSource,
-    ProcessorSource,
-    Source,
-    stream_key,
-)
+from assay.analyse.randomness import FEW_NUMBERS, Source, block_source, stream_key
 from assay.analyse.regions import Region
 
 _BLOCK = {"cpu": 2**18, "cuda": 2**24}
@@ -79,7 +73,7 @@ class Sampler:
         self._key = stream_key(seed, purpose, *region.parts)
         self._wide = region.dimension <= FEW_NUMBERS or dtype == torch.float64
         most = max(1, _BLOCK[self._device.type] // region.dimension)
-        self._most_rows = 2 ** (most.bit_length() - 1)
+        self._most_rows = 1 << (most.bit_length() - 1)
         self._place = Placing(region, self._device, self._wide)
         self._next = 0
         self._left = torch.empty(0, region.dimension, dtype=dtype, device=self._device)
@@ -123,13 +117,8 @@ class Sampler:
 
     def _block(self, number: int, room: Tensor) -> int:
         """Write the points of a block to the room; how many there are."""
-        rows = self._rows(number)
-        source: Source
-        if self._device.type == "cpu":
-            source = ProcessorSource(self._key, number, self._wide)
-        else:
-            source = DeviceSource(self._key, number, self._wide, self._device)
-        points, kept = self._place(self._drawn(source, rows))
+        source = block_source(self._key, number, self._wide, self._device)
+        points, kept = self._place(self._drawn(source, self._rows(number)))
         points = torch.as_tensor(points if kept is None else points[kept])
         room[: len(points)] = points
         return len(points)

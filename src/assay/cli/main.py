@@ -25,6 +25,7 @@ from assay.cli import (
     score,
     seal,
     shrink,
+    splitting,
     suites,
     train,
     verifier_check,
@@ -78,6 +79,7 @@ app.command(name="profile")(profile.profile)
 app.command(name="attack")(attack.attack)
 app.command(name="power")(power.power)
 app.command(name="shrink")(shrink.shrink)
+app.command(name="splitting")(splitting.splitting)
 app.command(name="train")(train.train)
 app.add_typer(weakened.group, name="weakened")
 app.command(name="roma")(roma.roma)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,12 +19,15 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
 from assay.suite.workers import Watcher
 
 _WIDE = 160
+_SILENT_S = 5.0
+"""Without a terminal a line of progress is printed so often."""
 
 
 def print_json(document: Any) -> None:
@@ -66,6 +69,25 @@ def shown_progress(what: str) -> Iterator[Watcher]:
     )
     with Progress(*columns, console=console, transient=True) as progress:
         yield _Bar(what, progress)
+
+
+@contextmanager
+def told_progress(what: str) -> Iterator[Callable[[str], None]]:
+    """Say on stderr where work of unknown length is: one line that changes, or a line at times."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with Status(what, console=console) as status:
+            yield lambda text: status.update(f"{what}: {text}")
+        return
+    last = time.monotonic()
+
+    def say(text: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _SILENT_S:
+            last = time.monotonic()
+            print(f"{what}: {text}", file=sys.stderr, flush=True)
+
+    yield say
 
 
 class _Lines(Watcher):

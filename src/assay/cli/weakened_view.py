@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.status import Status
-
-from assay import __version__
 from assay.analyse.asked import Asked
 from assay.analyse.decision import Decision
 from assay.analyse.weakened.decide import Decided
 from assay.analyse.weakened.radius import Radius, Search, Step
-from assay.cli.output import print_json, print_line, print_table
+from assay.cli.asked_view import asked_document, asked_sentence
+from assay.cli.output import print_json, print_line, print_table, told_progress
 from assay.report.curve_chart import curve_chart
 from assay.suite.curving import DECISIONS, DOCUMENT, TABLE, Curve, document_of
 from assay.suite.whole_file import write_whole
 
 PICTURE = "curve.svg"
-_SILENT_S = 5.0
-"""Without a terminal a line is printed so often."""
 
 
 @contextmanager
 def sample_progress() -> Iterator[Callable[[Sequence[Decision]], None]]:
     """Samples and failures so far, on stderr."""
-    with _told("weakened") as say:
+    with told_progress("weakened") as say:
 
         def heard(decisions: Sequence[Decision]) -> None:
             first = decisions[0]
@@ -43,7 +36,7 @@ def sample_progress() -> Iterator[Callable[[Sequence[Decision]], None]]:
 @contextmanager
 def step_progress(search: Search) -> Iterator[Callable[[Step], None]]:
     """Radii so far, on stderr."""
-    with _told("radius") as say:
+    with told_progress("radius") as say:
         done = 0
 
         def heard(step: Step) -> None:
@@ -55,27 +48,9 @@ def step_progress(search: Search) -> Iterator[Callable[[Step], None]]:
         yield heard
 
 
-@contextmanager
-def _told(what: str) -> Iterator[Callable[[str], None]]:
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with Status(what, console=console) as status:
-            yield lambda text: status.update(f"{what}: {text}")
-        return
-    last = time.monotonic()
-
-    def say(text: str) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _SILENT_S:
-            last = time.monotonic()
-            print(f"{what}: {text}", file=sys.stderr, flush=True)
-
-    yield say
-
-
 def show_decided(asked: Asked, found: Decided, seed: int, as_json: bool) -> None:
     if as_json:
-        print_json({**_asked(asked), "seed": seed, **_decided_document(found)})
+        print_json({**asked_document(asked), "seed": seed, **_decided_document(found)})
         return
     rule = found.rule
     promise = rule.promise
@@ -88,7 +63,7 @@ def show_decided(asked: Asked, found: Decided, seed: int, as_json: bool) -> None
         "sampling stops"
     )
     print_line(_promised(found))
-    print_line(f"{asked.region.measure}; {_kept(asked)}")
+    print_line(asked_sentence(asked))
 
 
 def _promised(found: Decided) -> str:
@@ -112,14 +87,9 @@ def _counts(found: Decided) -> str:
     )
 
 
-def _kept(asked: Asked) -> str:
-    labels = asked.kept.description.get("labels")
-    return "violation as the VNN-LIB file states it" if labels is None else f"labels {labels}"
-
-
 def show_radius(asked: Asked, found: Radius, as_json: bool) -> None:
     if as_json:
-        print_json({**_asked(asked), **_radius_document(found)})
+        print_json({**asked_document(asked), **_radius_document(found)})
         return
     promise = found.search.promise
     header = ("radius", "for", "verdict", "failures", "samples", "rate is in")
@@ -183,10 +153,6 @@ def show_curve(found: Curve, folder: Path | None, as_json: bool) -> None:
 
 def _verdict(found: Decided) -> str:
     return "undecided" if found.verdict is None else found.verdict.value
-
-
-def _asked(asked: Asked) -> dict[str, Any]:
-    return {"assay": __version__, **asked.description}
 
 
 def _decided_document(found: Decided) -> dict[str, Any]:

@@ -1,0 +1,21 @@
+"""How results say what was asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assay import __version__
+
+if TYPE_CHECKING:
+    from assay.analyse.asked import Asked
+
+
+def asked_document(asked: Asked) -> dict[str, Any]:
+    return {"assay": __version__, **asked.description}
+
+
+def asked_sentence(asked: Asked) -> str:
+    """The measure, and what must be kept."""
+    labels = asked.kept.description.get("labels")
+    kept = "violation as the VNN-LIB file states it" if labels is None else f"labels {labels}"
+    return f"{asked.region.measure}; {kept}"
