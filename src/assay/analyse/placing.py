@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from assay.analyse.regions import Ball, Norm, Region
 from assay.errors import BadInput
@@ -33,6 +34,8 @@ class Placing:
         self.reach = 1.0
         self._device, self._dtype = device, np.float64 if wide else np.float32
         self._place: Callable[[Any], tuple[Any, Any]]
+        self._shift: Any = None
+        self._factor: Any = None
         if not isinstance(region, Ball):
             self._box(region.lower, region.upper)
         elif region.norm == "inf" and region.levels is not None:
@@ -48,6 +51,22 @@ class Placing:
         """Points [n, d], and which of them are kept, or None if all are; `drawn` is used up."""
         return self._place(drawn)
 
+    def put(self, drawn: Any, room: Tensor) -> bool:
+        """Write the points where they belong, if that takes no more than a factor and a shift."""
+        if self._shift is None:
+            return False
+        if self._device.type == "cpu":
+            if self._factor is not None:
+                drawn *= self._factor
+            np.add(drawn, self._shift, out=room.numpy(), casting="same_kind")
+        elif room.dtype != drawn.dtype:
+            room.copy_(self._place(drawn)[0])
+        elif self._factor is None:
+            torch.add(drawn, self._shift, out=room)
+        else:
+            torch.addcmul(self._shift, drawn, self._factor, out=room)
+        return True
+
     def _constant(self, values: np.ndarray | float) -> Any:
         array = np.asarray(values)
         array = array if array.dtype == bool else array.astype(self._dtype)
@@ -55,6 +74,7 @@ class Placing:
 
     def _box(self, lower: np.ndarray, upper: np.ndarray) -> None:
         low, width = self._constant(lower), self._constant(upper - lower)
+        self._shift, self._factor = low, width
 
         def place(drawn: Any) -> tuple[Any, Any]:
             drawn *= width
@@ -80,6 +100,8 @@ class Placing:
         middle = np.clip(ball.centre, low, high)
         centre = self._constant(middle)
         at_low, at_high = (self._constant(middle == end) for end in (low, high))
+        if ball.valid is None:
+            self._shift = centre
 
         def place(drawn: Any) -> tuple[Any, Any]:
             if ball.valid is None:

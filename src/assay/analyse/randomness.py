@@ -28,7 +28,13 @@ class Source(Protocol):
 
     def exponential(self, rows: int, columns: int) -> Any: ...
 
-    def signs(self, rows: int, columns: int) -> Any: ...
+    def with_signs(self, array: Any) -> Any:
+        """The same nonnegative numbers with random signs; the array is used up."""
+        ...
+
+    def lengths(self, array: Any) -> Any:
+        """The l_2 norm of every row, [rows, 1]."""
+        ...
 
 
 def stream_key(*parts: object) -> tuple[int, ...]:
@@ -76,12 +82,14 @@ class ProcessorSource:
             return self._draw.standard_exponential((rows, columns))
         return self._draw.standard_exponential((rows, columns), dtype=np.float32)
 
-    def signs(self, rows: int, columns: int) -> np.ndarray:
-        bits = np.unpackbits(
-            np.frombuffer(self._draw.bytes(-(-rows * columns // 8)), np.uint8),
-            count=rows * columns,
-        )
-        return (1 - 2 * bits.astype(np.int8)).reshape(rows, columns)
+    def with_signs(self, array: np.ndarray) -> np.ndarray:
+        drawn = np.frombuffer(self._draw.bytes(-(-array.size // 8)), np.uint8)
+        bits = np.unpackbits(drawn, count=array.size)
+        array *= (1 - 2 * bits.astype(np.int8)).reshape(array.shape)
+        return array
+
+    def lengths(self, array: np.ndarray) -> np.ndarray:
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", array, array))[:, None])
 
 
 class DeviceSource:
@@ -102,5 +110,8 @@ class DeviceSource:
         empty = torch.empty((rows, columns), **self._kind)  # type: ignore[call-overload]
         return empty.exponential_(generator=self._draw)  # type: ignore[no-any-return]
 
-    def signs(self, rows: int, columns: int) -> Tensor:
-        return torch.where(self.uniform(rows, columns) < 0.5, -1, 1)
+    def with_signs(self, array: Tensor) -> Tensor:
+        return array.copysign_(self.uniform(*array.shape).sub_(0.5))
+
+    def lengths(self, array: Tensor) -> Tensor:
+        return array.norm(dim=1, keepdim=True)

@@ -38,7 +38,7 @@ def round_ball(source: Source, rows: int, dimension: int, radius: float) -> Any:
     """Uniform in the ball of l_2 around zero."""
     found = source.normal(rows, dimension)
     distance = radius * source.uniform(rows, 1) ** (1 / dimension)
-    found *= distance / (found * found).sum(1)[:, None] ** 0.5
+    found *= distance / source.lengths(found)
     return found
 
 
@@ -48,8 +48,7 @@ def cross_polytope(source: Source, rows: int, dimension: int, radius: float) -> 
     scale = radius / drawn.sum(1)[:, None]
     found = drawn[:, :dimension]
     found *= scale
-    found *= source.signs(rows, dimension)
-    return found
+    return source.with_signs(found)
 
 
 _BALLS = {"1": cross_polytope, "2": round_ball}
@@ -118,7 +117,11 @@ class Sampler:
     def _block(self, number: int, room: Tensor) -> int:
         """Write the points of a block to the room; how many there are."""
         source = block_source(self._key, number, self._wide, self._device)
-        points, kept = self._place(self._drawn(source, self._rows(number)))
+        rows = self._rows(number)
+        drawn = self._drawn(source, rows)
+        if self._place.put(drawn, room[:rows]):
+            return rows
+        points, kept = self._place(drawn)
         points = torch.as_tensor(points if kept is None else points[kept])
         room[: len(points)] = points
         return len(points)
