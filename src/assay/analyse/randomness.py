@@ -114,4 +114,5 @@ class DeviceSource:
         return array.copysign_(self.uniform(*array.shape).sub_(0.5))
 
     def lengths(self, array: Tensor) -> Tensor:
-        return array.norm(dim=1, keepdim=True)
+        found: Tensor = torch.linalg.vector_norm(array, dim=1, keepdim=True)
+        return found
