@@ -1,5 +1,7 @@
 """The few errors a person can meet, each a sentence that says what to do."""
 
+import os
+
 
 class AssayError(Exception):
     """Base of every error that Assay raises on purpose."""
@@ -29,3 +31,10 @@ class WrongLabel(AssayError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+def defect(error: Exception) -> str:
+    """A defect in one line, where the rest of the work goes on; with ASSAY_DEBUG=1 it is raised."""
+    if os.environ.get("ASSAY_DEBUG") == "1":
+        raise error
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

@@ -8,7 +8,6 @@ A result without a point says only that this much effort found nothing.
 from __future__ import annotations
 
 import math
-import os
 import time
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +17,7 @@ from assay.attack.method import Attack, Effort
 from assay.attack.target import Found, Target
 from assay.bounds.device import device_named
 from assay.difficulty.margin import MarginFunction
-from assay.errors import AssayError, BadInput
+from assay.errors import AssayError, BadInput, defect
 from assay.question.network import Network
 from assay.question.property import Specification
 from assay.registry import declared, named
@@ -110,7 +109,7 @@ def _attacked(function: MarginFunction, attack: Attack, budget: Budget) -> Resul
     if missing:
         return Result(attack.name, note=missing)
     begun = time.perf_counter()
-    found, defect = None, ""
+    found, failure = None, ""
     effort = budget.effort(attack).shared(len(function.cases))
     seen: list[Target] = []
     for case in range(len(function.cases)):
@@ -123,9 +122,7 @@ def _attacked(function: MarginFunction, attack: Attack, budget: Budget) -> Resul
         except AssayError:
             raise
         except Exception as error:  # mostly another package's: the other attacks still count
-            if os.environ.get("ASSAY_DEBUG") == "1":
-                raise
-            defect = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            failure = defect(error)
             break
     return Result(
         attack.name,
@@ -134,6 +131,6 @@ def _attacked(function: MarginFunction, attack: Attack, budget: Budget) -> Resul
         sum(target.queries for target in seen),
         sum(target.gradients for target in seen),
         time.perf_counter() - begun,
-        defect=defect,
+        defect=failure,
         undecided="; ".join(target.undecided for target in seen if target.undecided),
     )

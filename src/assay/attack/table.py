@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -214,3 +215,25 @@ def row_from(line: Mapping[str, Any]) -> AttackRow:
     ):
         raise ValueError("no row of attacks")
     return row
+
+
+def read_settings(folder: Path) -> dict[str, Any] | None:
+    """How the table of a folder was made: strength, whether of all attacks, what was left out.
+
+    None where nobody knows: no table, or no readable attack.json beside it.
+    """
+    if not (folder / ATTACK_FILE).is_file():
+        return None
+    try:
+        return facts_of(json.loads((folder / SETTINGS_FILE).read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def facts_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What of all settings decides how much a table says."""
+    return {
+        "strength": settings["strength"],
+        "whole": settings["whole"],
+        "left_out": list(settings["left_out"]),
+    }

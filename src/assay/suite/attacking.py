@@ -23,6 +23,7 @@ from assay.attack.table import (
     START,
     YES,
     AttackRow,
+    read_settings,
     row_from,
     row_of,
     written,
@@ -117,11 +118,8 @@ def attack_folder(
 def _refuse_to_replace_all(path: Path) -> None:
     if not ((path / SETTINGS_FILE).exists() and (path / ATTACK_FILE).exists()):
         return
-    try:
-        whole = json.loads((path / SETTINGS_FILE).read_bytes())["whole"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        whole = True  # nobody knows
-    if whole:
+    settings = read_settings(path)
+    if settings is None or settings["whole"]:
         raise BadInput(
             f"{path / ATTACK_FILE}: is of the whole battery, and this would be of a part of it; "
             "give --force to replace it, or move it away"

@@ -9,13 +9,12 @@ those does not pay for the others again.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from assay.errors import BadInput, WrongLabel
+from assay.errors import BadInput, WrongLabel, defect
 from assay.suite.file_hash import file_sha256
 from assay.suite.journal import writing
 from assay.suite.line_journal import Line, LineJournal, line_journal
@@ -166,10 +165,7 @@ def _reason(outcome: Outcome[Task, Row]) -> str:
 
 def defect_note(error: Exception) -> str:
     """The note of a row that a defect of ours cost; with ASSAY_DEBUG=1 the defect itself."""
-    if os.environ.get("ASSAY_DEBUG") == "1":
-        raise error
-    reason = " ".join(str(error).split())[:200]
-    return f"{INTERNAL} ({type(error).__name__}: {reason})"
+    return f"{INTERNAL} ({defect(error)})"
 
 
 def hashes(files: Files) -> tuple[str, str, str]:

@@ -6,14 +6,13 @@ of each network then keeps only the examples that the battery did not find.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.attack.table import ATTACK_FILE, NO, SETTINGS_FILE, YES, AttackRow, read
+from assay.attack.table import NO, YES, AttackRow, facts_of, read, read_settings
 from assay.errors import BadInput
 from assay.suite.attacking import attack_folder
 from assay.suite.training_parts import instance_name
@@ -69,27 +68,15 @@ def _attacked(violated: Path, battery: Battery) -> tuple[dict[str, AttackRow], d
 
     with battery.watched() as watcher:
         done = attack_folder(violated, Budget(), battery.device, battery.jobs, watcher)
-    return {row.instance: row for row in done.rows}, _facts(done.settings)
+    return {row.instance: row for row in done.rows}, facts_of(done.settings)
 
 
 def _known(violated: Path) -> tuple[dict[str, AttackRow], dict[str, Any]] | None:
     """A table of the whole battery, at whatever strength, that is there already."""
-    try:
-        settings = json.loads((violated / SETTINGS_FILE).read_bytes())
-        facts = _facts(settings)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-    if not facts["whole"] or not (violated / ATTACK_FILE).is_file():
+    facts = read_settings(violated)
+    if facts is None or not facts["whole"]:
         return None
     try:
         return read(violated), facts
     except BadInput:
         return None
-
-
-def _facts(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "strength": settings["strength"],
-        "whole": settings["whole"],
-        "left_out": list(settings["left_out"]),
-    }

@@ -21,13 +21,13 @@ from typing import Any
 
 import assay
 from assay.errors import BadInput
+from assay.replaced_file import unfinished
 from assay.suite.file_lock import locked
 from assay.suite.journal import writing
 from assay.suite.trained_battery import Battery, still_to_run, survivors
 from assay.suite.training_parts import write_networks, write_regular, write_violated
 from assay.suite.whole_file import write_whole
 from assay.truth.training.architectures import TINY
-from assay.truth.training.checkpoint import unfinished
 from assay.truth.training.look import Look
 from assay.truth.training.memory import needed_bytes
 from assay.truth.training.run import Progress, Report, counted, one_thread, train

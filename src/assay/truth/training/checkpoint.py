@@ -6,7 +6,6 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import BadInput
+from assay.replaced_file import replaced
 from assay.truth.training.settings import Schedule, Setting
 from assay.truth.training.standing import Standing
 
@@ -49,23 +49,12 @@ def save(path: Path, schedule: Schedule, device: str, saved: Saved) -> None:
         "live": saved.live,
         "epoch": saved.epoch,
     }
-    temporary = unfinished(path)
-    try:
-        with zipfile.ZipFile(temporary, "w") as archive:
-            archive.writestr(_NOTE, json.dumps(note))
-            for name, array in arrays.items():
-                stream = io.BytesIO()
-                np.save(stream, np.asarray(array), allow_pickle=False)
-                archive.writestr(f"{name}.npy", stream.getvalue())
-        temporary.replace(path)
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def unfinished(path: Path) -> Path:
-    """Where a checkpoint is written before it is moved to `path`."""
-    return path.with_name(f".{path.name}.new")
+    with replaced(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        archive.writestr(_NOTE, json.dumps(note))
+        for name, array in arrays.items():
+            stream = io.BytesIO()
+            np.save(stream, np.asarray(array), allow_pickle=False)
+            archive.writestr(f"{name}.npy", stream.getvalue())
 
 
 def load(path: Path, schedule: Schedule, settings: Sequence[Setting], device: str) -> Saved:
