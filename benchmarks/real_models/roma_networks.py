@@ -3,11 +3,14 @@
 The networks come from a clone of github.com/adielashrov/trust-ai-roma-for-llm (MIT), which no
 package carries. Small ones take [0, 1]^d and must stay above zero; the ACAS Xu ones ask for phi_2:
 on its box (inputs normalised) the score of clear-of-conflict must not be the highest.
+
+    python -m real_models.roma_networks CLONE     # writes the questions into the cache
 """
 
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -93,6 +96,18 @@ def _question(clone: Path, row: Published) -> CountedQuestion:
     return CountedQuestion(row, onnx, vnnlib)
 
 
+def cached_question(row: Published) -> CountedQuestion:
+    """A question that was written into the cache before."""
+    onnx = cache_folder("roma") / Path(row.file).name
+    vnnlib = onnx.with_suffix(".vnnlib")
+    if not (onnx.exists() and vnnlib.exists()):
+        raise BadInput(
+            f"{onnx}: not there; clone adielashrov/trust-ai-roma-for-llm and give its folder to "
+            "python -m real_models.roma_networks"
+        )
+    return CountedQuestion(row, onnx, vnnlib)
+
+
 def at_most_zero() -> Violation:
     """The only output is not positive."""
     return Violation(1, ((Inequality(((0, Fraction(1)),), Fraction(0)),),))
@@ -112,3 +127,8 @@ def highest(label: int, classes: int) -> Violation:
             ),
         ),
     )
+
+
+if __name__ == "__main__":
+    for written in table_1_questions(Path(sys.argv[1])):
+        print(written.vnnlib)

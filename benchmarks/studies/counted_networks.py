@@ -1,0 +1,155 @@
+"""RoMA's Table 1: proved bounds, RoMA's extrapolation and a plain count side by side.
+
+    python -m studies.counted_networks
+
+Seven small networks on the unit cube and five ACAS Xu networks under phi_2, at the paper's 10,000
+samples. The bounds come from `assay.analyse.count`; where they stay wide, the undecided part is
+sampled, which gives an interval of stated confidence. A network with one output has no
+confidences, so RoMA gets its margin there; the others get both scores.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from real_models.roma_networks import TABLE_1, CountedQuestion, Published, cached_question
+
+from assay.analyse.asked import Asked, of_files, only_case
+from assay.analyse.count.counting import Search
+from assay.analyse.count.settings import Settings
+from assay.analyse.count.undecided import sample_undecided
+from assay.analyse.kept import LabelSet
+from assay.analyse.roma_counted import RomaSettings, assess
+from assay.analyse.roma_scores import Score
+from assay.question.asked import read_question
+from studies.driving import Document, Row, Size, Study, main
+from studies.tables import seconds_text, table
+
+NAME = "counted_networks"
+SAMPLES, CONFIDENCE = 10_000, 0.99
+COUNTING = {"gap": 1e-5, "seconds": 60.0, "samples": 1_000_000}
+ADVICES = (1, 2, 3, 4)
+"""phi_2 is kept where one of these, and not clear-of-conflict (0), scores highest."""
+ROWS = {row.name: row for row in TABLE_1}
+
+
+def parts(size: Size) -> list[Document]:
+    names = list(ROWS)[:1] if size.quick else list(ROWS)
+    counting = {"gap": 1e-2, "seconds": 2.0, "samples": 1_000} if size.quick else COUNTING
+    return [{"network": name, "roma_samples": SAMPLES, **counting} for name in names]
+
+
+def measure(part: Document, device: str) -> Document:
+    question = cached_question(ROWS[part["network"]])
+    # These networks are tiny: threads would only wait for each other.
+    torch.set_num_threads(1)
+    asked = of_files(question.onnx, question.vnnlib, device=torch.device(device))
+    found = {"count": _counted(question, part), "margin": _assessed(asked, part, "margin")}
+    if asked.model.scores(torch.zeros(1, asked.model.inputs)).shape[1] > 1:
+        labelled = replace(asked, kept=LabelSet(ADVICES))
+        found["confidence"] = _assessed(labelled, part, "confidence")
+    return found
+
+
+def _counted(question: CountedQuestion, part: Document) -> Document:
+    """Bounds in percent; the sampled ones hold with a probability of .999."""
+    network, specification = read_question(question.onnx, question.vnnlib)
+    case = only_case(specification.cases, question.vnnlib)
+    settings = Settings(gap=part["gap"], seconds=part["seconds"], samples=part["samples"])
+    search = Search(network, case, settings)
+    proved = search.run()
+    begun = time.perf_counter()
+    sampled = sample_undecided(search)
+    ends = {"proved": [100 * float(proved.lower), 100 * float(proved.upper)]}
+    if sampled is not None:
+        ends["sampled"] = [100 * float(sampled.lower), 100 * float(sampled.upper)]
+    return {
+        **ends,
+        "seconds": proved.seconds,
+        "cpu_seconds": proved.cpu_seconds,
+        "sampling_seconds": time.perf_counter() - begun,
+    }
+
+
+def _assessed(asked: Asked, part: Document, score: Score) -> Document:
+    """RoMA and the count of the same random inputs, in percent of violations."""
+    begun = time.perf_counter()
+    settings = RomaSettings(part["roma_samples"], score, CONFIDENCE)
+    found = assess(asked, settings)
+    claimed = found.extrapolation.failure_rate
+    return {
+        "basis": found.extrapolation.basis,
+        "claimed": None if claimed is None else 100 * claimed,
+        "counted": 100 * found.counted.rate,
+        "interval": [100 * found.counted.lower, 100 * found.counted.upper],
+        "seconds": time.perf_counter() - begun,
+    }
+
+
+def report(rows: Sequence[Row]) -> tuple[str, dict[str, str]]:
+    header = ["network", "proved violation, %", "s", "with samples, % (99.9 %)"]
+    header += ["RoMA, margin", "RoMA, confidence", "counted, % (99 %)", "s"]
+    header += ["paper: Exact Count (s)", "within ours", "paper: RoMA (s)", "within ours"]
+    return table(header, map(_line, rows)), {}
+
+
+def _line(row: Row) -> list[str]:
+    found, published = row.found, ROWS[row.part["network"]]
+    count, counted = found["count"], found["margin"]
+    tightest = count.get("sampled", count["proved"])
+    return [
+        published.name,
+        _ends(count["proved"]),
+        seconds_text(count["seconds"]),
+        _ends(count["sampled"]) if "sampled" in count else "",
+        _claim(found["margin"]),
+        _claim(found["confidence"]) if "confidence" in found else "",
+        f"{counted['counted']:.2f} ({_ends(counted['interval'])})",
+        seconds_text(counted["seconds"]),
+        *_exact_count(published, count["proved"], tightest),
+        f"{100 - published.roma_plr:.2f} ({published.roma_s:g})",
+        _within(100 - published.roma_plr, tightest),
+    ]
+
+
+def _exact_count(
+    published: Published, proved: Sequence[float], tightest: Sequence[float]
+) -> tuple[str, str]:
+    rate = published.exact_count_violation
+    if rate is None:
+        return "timeout", ""
+    said = f"{rate:.2f} ({published.exact_count_s:g})"
+    inside = _within(rate, proved)
+    if inside == "yes":
+        inside = "yes" if _within(rate, tightest) == "yes" else "no (99.9 %)"
+    return said, inside
+
+
+def _within(rate: float, ends: Sequence[float]) -> str:
+    """Whether a printed rate, which is rounded to .01, can lie between the ends."""
+    return "yes" if ends[0] - 0.005 <= rate <= ends[1] + 0.005 else "no"
+
+
+def _ends(ends: Sequence[float]) -> str:
+    """As many digits as tell the ends apart, rounded outwards by nature of the digits shown."""
+    digits = next(n for n in range(2, 12) if f"{ends[0]:.{n}f}" != f"{ends[1]:.{n}f}" or n == 11)
+    return f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
+
+
+def _claim(found: Document) -> str:
+    if found["claimed"] is None:
+        return "normality rejected"
+    how = "" if found["basis"] == "normal" else ", Box-Cox"
+    low, high = found["interval"]
+    outside = "" if low <= found["claimed"] <= high else ", outside the interval"
+    return f"{found['claimed']:.2f}{how}{outside}"
+
+
+STUDY = Study(NAME, parts, measure, report)
+
+if __name__ == "__main__":
+    sys.exit(main(STUDY))
