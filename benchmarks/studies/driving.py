@@ -151,8 +151,17 @@ def _known(journal: LineJournal, head: Document) -> dict[str, Row]:
     return found
 
 
+def _within_memory(
+    measure: Callable[[Document, str], Document], device: str, jobs: int, part: Document
+) -> Document:
+    """Measure a part in a fair share of the GPU's memory: what overflows is then cut smaller."""
+    if device == "cuda":
+        torch.cuda.set_per_process_memory_fraction(0.9 / jobs)
+    return measure(part, device)
+
+
 def _measured(study: Study, parts: Sequence[Document], device: str, jobs: int) -> Iterable[Row]:
-    function = partial(study.measure, device=device)
+    function = partial(_within_memory, study.measure, device, max(jobs, 1))
     if jobs <= 1:
         for part in parts:
             begun = time.perf_counter()
