@@ -10,6 +10,7 @@ confidences, so RoMA gets its margin there; the others get both scores.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -135,9 +136,10 @@ def _within(rate: float, ends: Sequence[float]) -> str:
 
 
 def _ends(ends: Sequence[float]) -> str:
-    """As many digits as tell the ends apart, rounded outwards by nature of the digits shown."""
-    digits = next(n for n in range(2, 12) if f"{ends[0]:.{n}f}" != f"{ends[1]:.{n}f}" or n == 11)
-    return f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
+    """Rounded outwards, to two digits of their distance."""
+    digits = min(10, max(2, 1 - math.floor(math.log10(max(ends[1] - ends[0], 1e-9)))))
+    low, high = math.floor(ends[0] * 10**digits), math.ceil(ends[1] * 10**digits)
+    return f"{low / 10**digits:.{digits}f} to {high / 10**digits:.{digits}f}"
 
 
 def _claim(found: Document) -> str:
