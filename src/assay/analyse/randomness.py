@@ -18,6 +18,10 @@ from torch import Tensor
 FEW_NUMBERS = 64
 """Up to so many inputs all 53 bits of a number count: small sets may be asked about."""
 
+_WORDS = 624
+_TWISTER = slice(24, 24 + 8 * _WORDS)
+"""Where torch keeps the words of its Mersenne twister, 8 bytes each, behind a few counters."""
+
 
 class Source(Protocol):
     """Arrays of one block: numpy's on a processor, torch's on a GPU; both know the same sums."""
@@ -73,8 +77,7 @@ class ProcessorSource:
             return self._draw.standard_normal((rows, columns))
         # torch's Box-Muller is twice as fast as the ziggurat of numpy
         if self._torch is None:
-            seed = int(self._sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
-            self._torch = torch.Generator().manual_seed(seed)
+            self._torch = _torch_generator(self._sequence)
         return torch.randn((rows, columns), generator=self._torch).numpy()
 
     def exponential(self, rows: int, columns: int) -> np.ndarray:
@@ -90,6 +93,18 @@ class ProcessorSource:
 
     def lengths(self, array: np.ndarray) -> np.ndarray:
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", array, array))[:, None])
+
+
+def _torch_generator(sequence: SeedSequence) -> torch.Generator:
+    """torch's Mersenne twister with a state that is drawn whole.
+
+    `manual_seed` would keep 32 bits of a seed: of 100,000 blocks two would often be the same.
+    """
+    state = torch.Generator().manual_seed(0).get_state()
+    state.numpy()[_TWISTER].view(np.uint64)[:] = sequence.generate_state(_WORDS, np.uint32)
+    generator = torch.Generator()
+    generator.set_state(state)
+    return generator
 
 
 class DeviceSource:
