@@ -95,6 +95,14 @@ def test_clopper_pearson_leaves_half_the_error_on_each_side(
         assert upper == 1
 
 
+def test_clopper_pearson_keeps_an_error_near_the_last_bit() -> None:
+    confidence, n = 1 - 3 * 2.0**-53, 50
+    side = 1.5 * 2.0**-53
+    lower, upper = clopper_pearson([0, n], n, confidence)
+    assert upper[0] == pytest.approx(1 - side ** (1 / n), rel=1e-9)
+    assert lower[1] == pytest.approx(side ** (1 / n), rel=1e-9)
+
+
 def test_clopper_pearson_covers_every_rate() -> None:
     counts = np.arange(31)
     lower, upper = clopper_pearson(counts, 30, 0.9)

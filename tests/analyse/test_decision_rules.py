@@ -97,11 +97,11 @@ Z = 3.0902323061678135
 @pytest.mark.parametrize(
     ("setting", "samples", "kept", "type_two", "type_one"),
     [
-        (SETTINGS[0], 8_991, 8_983, 0.457, 1e-24),
-        (SETTINGS[1], 891, 884, 0.333, 0.082),
-        (SETTINGS[2], 3_127, 2_979, 0.262, 0.249),
-        (SETTINGS[3], 11_829, 10_677, 0.176, 0.184),
-        (SETTINGS[4], 38_379, 30_801, 0.107, 0.112),
+        (SETTINGS[0], 8_991, 8_983, 0.457, 1.045e-24),
+        (SETTINGS[1], 891, 884, 0.333, 0.0824),
+        (SETTINGS[2], 3_127, 2_979, 0.262, 0.2486),
+        (SETTINGS[3], 11_829, 10_677, 0.176, 0.1835),
+        (SETTINGS[4], 38_379, 30_801, 0.107, 0.1116),
     ],
 )
 def test_the_papers_numbers_and_how_its_promise_fails(
@@ -117,7 +117,7 @@ def test_the_papers_numbers_and_how_its_promise_fails(
     assert not rule.holds
     robust, not_robust = at(rule, eps).robust, at(rule, eps_inner).not_robust
     assert robust == pytest.approx(type_two, abs=5e-4)
-    assert not_robust == pytest.approx(type_one, rel=0.05, abs=0)
+    assert not_robust == pytest.approx(type_one, rel=5e-4, abs=0)
     assert robust == pytest.approx(printed.test.robust(eps))
     assert not_robust == pytest.approx(printed.test.not_robust(eps_inner))
 
@@ -177,6 +177,23 @@ def test_verdict_and_interval_never_contradict_each_other(seed: int, rate: float
     stopped = decision.samples
     assert decision.feed(np.ones(5, dtype=bool)) is decision.verdict
     assert decision.samples == stopped
+
+
+@pytest.mark.parametrize("name", ["sprt", "binomial", "paper"])
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.02, 0.9), st.floats(0, 0.9), st.sampled_from([0.4, 0.001]), st.booleans())
+def test_intervals_beside_other_rules_leave_the_verdict_possible(
+    name: str, eps: float, share: float, alpha: float, swapped: bool
+) -> None:
+    errors = (alpha, 0.5)[:: -1 if swapped else 1]
+    rule = rule_for(name, Promise(eps, share * eps, *errors))
+    bounds = rule.between(0, min(rule.last, 2000))
+    sure = np.flatnonzero(bounds.accept_at >= 0)
+    lower, _ = rule.sequence.interval(bounds.at[sure], bounds.accept_at[sure])
+    assert np.all(lower < eps)
+    broken = np.flatnonzero(bounds.reject_at <= bounds.at)
+    _, upper = rule.sequence.interval(bounds.at[broken], bounds.reject_at[broken])
+    assert np.all(upper > share * eps)
 
 
 def test_the_last_sample_decides_whatever_happened() -> None:

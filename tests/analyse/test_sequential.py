@@ -97,6 +97,16 @@ def test_intervals_of_many_counts_at_once() -> None:
     assert upper[1, 0] == pytest.approx(1 - lower[2, 0])
 
 
+def test_no_count_overflows_on_the_way() -> None:
+    sequence = ConfidenceSequence(0.025, 0.025)
+    with np.errstate(divide="raise", over="raise", invalid="raise"):
+        for samples, failures in ((0, 0), (10, 0), (10, 10), (10**8, 0), (10**8, 1)):
+            lower, upper = sequence.interval(samples, failures)
+            assert 0 <= lower < upper <= 1
+        bounds = sequence.excluding(0.1, np.float64(5e-324), np.arange(1, 100))
+    assert bounds.reject_at.tolist() == [1] * 99
+
+
 def test_intervals_shrink_at_nearly_the_best_speed() -> None:
     samples = np.array([10**3, 10**4, 10**5, 10**6, 10**7, 10**8])
     lower, upper = ConfidenceSequence(0.025, 0.025).interval(samples, samples // 100)

@@ -7,8 +7,11 @@ import pytest
 from known_rates import failing_above, failing_in_a_shell
 
 from assay.analyse.asked import Asked, around
+from assay.analyse.decision import Verdict
 from assay.analyse.promise import Promise, inner_rate
-from assay.analyse.weakened.radius import Radius, Search, largest_radius
+from assay.analyse.rules import rule_for
+from assay.analyse.weakened.decide import Decided
+from assay.analyse.weakened.radius import Radius, Search, Step, largest_radius
 from assay.errors import BadInput
 
 TENTH = Promise(0.1, inner_rate(0.1))
@@ -46,6 +49,29 @@ def test_both_errors_are_divided_over_all_decisions(found: Radius) -> None:
     assert all(step.decided.rule.promise == search.each for step in found.steps)
 
 
+def decided(robust: bool, samples: int, failures: int) -> Decided:
+    rule = rule_for("confidence-sequence", TENTH)
+    verdict = Verdict.ROBUST if robust else Verdict.NOT_ROBUST
+    return Decided(rule, verdict, samples, failures, samples, 1.0, 1.0)
+
+
+def test_rounding_adds_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """4.8 / 2^7 is .0375, and bisection leaves a bit more than that for many a radius."""
+    monkeypatch.setattr(
+        "assay.analyse.weakened.radius.decide",
+        lambda robust, *_, **__: decided(robust, 10_000, 0),
+    )
+    for turn in np.linspace(0.001, 4.799, 300).tolist():
+
+        def asked_at(radius: float, turn: float = turn) -> bool:
+            return radius < turn
+
+        found = largest_radius(asked_at, Search(4.8, 0.0375, TENTH))  # type: ignore[arg-type]
+        assert len(found.steps) <= found.search.decisions
+        assert found.turns_at is not None
+        assert found.radius < turn <= found.turns_at <= found.radius + 0.0375 * (1 + 1e-9)
+
+
 def test_every_decision_has_random_inputs_of_its_own(found: Radius) -> None:
     again = [s for s in found.steps if s.radius == found.radius]
     assert {s.why for s in again} == {"search", "check"}
@@ -60,7 +86,30 @@ def test_it_says_when_a_larger_radius_is_robust_again() -> None:
     assert all(radius > 1 for radius in found.robust_above)
     said = " ".join(found.sentences)
     assert "Not proved" in said
-    assert "is robust again" in said
+    assert found.falls
+    assert "It does so here" in said
+
+
+@pytest.mark.parametrize(("failures", "says"), [(975, "It may do so"), (5_000, "It does so")])
+def test_only_intervals_prove_that_a_rate_falls(failures: int, says: str) -> None:
+    """Between eps' and eps either verdict is right, so verdicts alone prove nothing."""
+    steps = [
+        Step(2.0, "search", decided(False, 10_000, failures)),
+        Step(1.0, "search", decided(True, 10_000, 970)),
+        Step(1.0, "check", decided(True, 10_000, 970)),
+        Step(4.0, "check", decided(True, 10_000, 970)),
+    ]
+    found = Radius(1.0, 2.0, tuple(steps), Search(2.0, 1.0, TENTH))
+    assert found.robust_above == (4.0,)
+    assert f"{says} here: 4 is robust again." in list(found.sentences)
+
+
+def test_it_says_which_radii_just_above_are_robust_as_well() -> None:
+    """A coarse search ends below 1.25, where the rate is eps; some checks lie in between."""
+    found = largest_radius(threshold_at, Search(100.0, 1.0, TENTH))
+    assert found.radius == pytest.approx(0.78125)
+    assert found.robust_above == ()
+    assert "Robust as well: 0.859375, 0.976562, 1.17188." in list(found.sentences)
 
 
 def test_a_search_may_end_at_either_end() -> None:
@@ -78,7 +127,12 @@ def test_nothing_is_proved_by_the_papers_rule() -> None:
 
 @pytest.mark.parametrize(
     ("upto", "precision", "words"),
-    [(0.0, 0.1, "radius 0 is no place"), (1.0, 0.0, "precision 0"), (1.0, 2.0, "precision 2")],
+    [
+        (0.0, 0.1, "radius 0 is no place"),
+        (1.0, 0.0, "precision 0"),
+        (1.0, 2.0, "precision 2"),
+        (1.0, 1e-300, "precision 1e-300"),
+    ],
 )
 def test_searches_without_sense_are_refused(upto: float, precision: float, words: str) -> None:
     with pytest.raises(BadInput, match=words):

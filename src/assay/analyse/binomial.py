@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincinv, btdtria
+from scipy.special import betainc, betainccinv, betaincinv, btdtria
 from scipy.stats import binom
 
 from assay.analyse.promise import Promise
@@ -32,7 +32,7 @@ def clopper_pearson(
     side = (1 - confidence) / 2
     # A parameter of zero has no Beta law; there the end is 0 or 1 anyway.
     lower = np.where(s > 0, betaincinv(np.maximum(s, 1), n - s + 1, side), 0.0)
-    upper = np.where(s < n, betaincinv(s + 1, np.maximum(n - s, 1), 1 - side), 1.0)
+    upper = np.where(s < n, betainccinv(s + 1, np.maximum(n - s, 1), side), 1.0)
     return lower, upper
 
 

@@ -55,18 +55,17 @@ class ConfidenceSequence:
             return self._above.excess(_odds(rates), n, s) >= 0
 
         def high_enough(rates: NDArray[np.float64]) -> NDArray[np.bool_]:
-            return self._below.excess(1 / _odds(rates), n, n - s) < 0
+            return self._below.excess(_odds_against(rates), n, n - s) < 0
 
-        with np.errstate(divide="ignore", over="ignore"):
-            lowest_possible = _smallest(high_enough, n.shape)
-            lower = np.asarray(np.nextafter(lowest_possible, 0.0))
-            return lower, _smallest(too_high, n.shape)
+        lower = np.asarray(np.nextafter(_smallest(high_enough, n.shape), 0.0))
+        return lower, _smallest(too_high, n.shape)
 
     def excluding(self, high: float, low: float, at: Counts) -> Boundaries:
         """After `at` samples: with how few failures `high`, with how many `low` is excluded."""
         accept_at = self._above.most_hits(high / (1 - high), at)
-        mirrored = (1 - low) / low if low > 0 else np.inf
-        successes = self._below.most_hits(mirrored, at)
+        # Only the rate 0 itself is excluded by any failure whatever.
+        against = float(_odds_against(np.asarray(low))) if low > 0 else np.inf
+        successes = self._below.most_hits(against, at)
         return Boundaries(at, accept_at, np.where(successes < 0, NEVER, at - successes))
 
     @property
@@ -80,6 +79,11 @@ class ConfidenceSequence:
 
 def _odds(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     return rates / (1 - rates)
+
+
+def _odds_against(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Finite: less than the tiniest of rates counts as that one, against which no more is said."""
+    return np.asarray((1 - rates) / np.maximum(rates, np.finfo(np.float64).tiny))
 
 
 def _smallest(

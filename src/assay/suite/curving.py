@@ -11,6 +11,7 @@ import io
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -61,6 +62,13 @@ class CurveSettings:
             raise BadInput("a curve needs at least one radius and one eps; give them")
         if any(not (math.isfinite(r) and r > 0) for r in self.radii):
             raise BadInput("a radius is not above 0; give positive numbers")
+        for name, values in (("radius", self.radii), ("eps", [p.eps for p in self.promises])):
+            twice = [value for value, times in Counter(values).items() if times > 1]
+            if twice:
+                raise BadInput(
+                    f"{name} {twice[0]:g} is given twice, and inputs would count twice with it; "
+                    "give it once"
+                )
         if self.points not in CHOICES:
             raise BadInput(f"points {self.points!r} is unknown; give one of {', '.join(CHOICES)}")
         if self.most_inputs is not None and self.most_inputs < 1:
@@ -167,7 +175,8 @@ def _with_intervals(curve: Curve) -> list[dict[str, Any]]:
     return found
 
 
-_Key = tuple[str, float]
+# The place of an input among those chosen (names and inputs may come twice), and a radius.
+_Key = tuple[int, float]
 
 
 def _known(
@@ -186,7 +195,7 @@ def _known(
     for line in journal.lines:
         try:
             parts = [InputDecision(**part) for part in line["decisions"]]
-            found[parts[0].name, parts[0].radius] = parts
+            found[line["input"], parts[0].radius] = parts
         except (KeyError, TypeError, IndexError):
             continue
     return found
@@ -206,10 +215,11 @@ def _decided(
         Ball(data.points[0].reshape(-1), radius, settings.norm, settings.valid, settings.levels)
     watcher.begin(len(data) * len(settings.radii), len(known))
     found: list[InputDecision] = []
+    purposes = _purposes(data)
     for i, name in enumerate(data.names):
         label = int(data.labels[i])
         for radius in settings.radii:
-            parts = known.get((name, radius))
+            parts = known.get((i, radius))
             if parts is None:
                 begun, title = time.perf_counter(), f"{name} at {radius:g}"
                 watcher.started(title)
@@ -222,7 +232,13 @@ def _decided(
                     valid=settings.valid,
                     levels=settings.levels,
                 )
-                said = decide_all(asked, rules, seed=settings.seed, budget=settings.budget)
+                said = decide_all(
+                    asked,
+                    rules,
+                    seed=settings.seed,
+                    purpose=purposes[i],
+                    budget=settings.budget,
+                )
                 parts = [
                     InputDecision(
                         name,
@@ -237,9 +253,22 @@ def _decided(
                     for d in said
                 ]
                 if journal is not None:
-                    journal.append({"decisions": [asdict(part) for part in parts]})
+                    journal.append({"input": i, "decisions": [asdict(part) for part in parts]})
                 watcher.finished(title, time.perf_counter() - begun)
             found.extend(parts)
+    return found
+
+
+def _purposes(data: Inputs) -> list[str]:
+    """What tells the random numbers of equal inputs apart: the bounds of a curve need decisions
+    that are independent of each other, also where a data set holds an input twice."""
+    seen: Counter[tuple[int, ...]] = Counter()
+    found = []
+    for point in data.points:
+        key = stream_key(point)
+        copy = seen[key]
+        seen[key] += 1
+        found.append(f"copy {copy}" if copy else "")
     return found
 
 

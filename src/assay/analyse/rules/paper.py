@@ -51,8 +51,8 @@ def rule(promise: Promise) -> Rule:
     return Rule(
         NAME,
         promise,
-        f"None: the stated errors do not hold. Of N = {printed.samples} samples a share of "
-        f"c = {printed.share:.6f} must be kept; the exact type I and II errors of that are "
+        f"The stated errors do not hold: of N = {printed.samples} samples a share of "
+        f"c = {printed.share:.6f} must be kept, and the exact type I and II errors of that are "
         f"{test.not_robust(promise.eps_inner):.3g} and {test.robust(promise.eps):.3g}.",
         holds=False,
         last=test.samples,

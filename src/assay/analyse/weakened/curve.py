@@ -1,9 +1,10 @@
 """Robustness curves: which share of a data set is weakly robust at each radius (Figs. 3 and 4).
 
-Every input gets a decision of its own, on random numbers of its own. Over inputs drawn from a
-population, let A be the share whose rate is below eps and A' the share whose rate is at most eps'.
-An input is called robust with probability at most A + beta (1 - A), and at least (1 - alpha) A'.
-So an interval [low, high] for the share that is called robust (Clopper-Pearson) gives
+Every input gets a decision of its own, on random numbers of its own. Over inputs that are drawn
+independently from a population, let A be the share whose rate is below eps and A' the share whose
+rate is at most eps'. An input is called robust with probability at most A + beta (1 - A), and at
+least (1 - alpha) A'. So an interval [low, high] for the share that is called robust
+(Clopper-Pearson) gives
 
     A >= (low - beta) / (1 - beta)      and      A' <= high / (1 - alpha),
 

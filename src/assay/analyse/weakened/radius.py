@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from assay.analyse.asked import Asked
 from assay.analyse.decision import Verdict
@@ -22,6 +23,9 @@ from assay.errors import BadInput
 
 ABOVE = (1.1, 1.25, 1.5, 2.0)
 """The found radius is looked at from so many times above, as far as these were not tried."""
+
+FINEST = 1e-12
+"""The finest precision, as a part of the largest radius: rounding sets an end to halving."""
 
 AskedAt = Callable[[float], Asked]
 Heard = Callable[["Step"], None]
@@ -55,14 +59,15 @@ class Search:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.upto) and self.upto > 0):
             raise BadInput(f"radius {self.upto:g} is no place to begin; give a number above 0")
-        if not 0 < self.precision < self.upto:
+        if not FINEST * self.upto <= self.precision < self.upto:
             raise BadInput(
-                f"precision {self.precision:g} must lie between 0 and the radius {self.upto:g}"
-                "; give a smaller one"
+                f"precision {self.precision:g} must lie between {FINEST * self.upto:g} and the "
+                f"radius {self.upto:g}; give another"
             )
 
     @property
     def halvings(self) -> int:
+        """So many are made, no more: the errors are divided by their number."""
         return math.ceil(math.log2(self.upto / self.precision))
 
     @property
@@ -98,11 +103,21 @@ class Radius:
 
     @property
     def robust_above(self) -> tuple[float, ...]:
-        """Larger radii that are robust although one in between is not: no monotony here."""
-        if self.turns_at is None:
-            return ()
-        found = {s.radius for s in self.steps if s.robust and s.radius > self.turns_at}
-        return tuple(sorted(found))
+        """Larger radii that were called robust although one in between was called not robust."""
+        above = [s for s in self.steps if s.radius > self.radius]
+        not_robust = [s.radius for s in above if s.decided.verdict is Verdict.NOT_ROBUST]
+        first = min(not_robust, default=math.inf)
+        return tuple(sorted({s.radius for s in above if s.robust and s.radius > first}))
+
+    @property
+    def falls(self) -> bool:
+        """Whether intervals prove that a larger radius has a lower rate: no monotony here.
+
+        Verdicts alone do not: between eps' and eps either is right.
+        """
+        ends = sorted((s.radius, *s.decided.interval) for s in self.steps)
+        pairs = combinations(ends, 2)
+        return any(low > high for (small, low, _), (large, _, high) in pairs if small < large)
 
     @property
     def sentences(self) -> Iterator[str]:
@@ -121,11 +136,18 @@ class Radius:
             "Not proved: anything about radii that were not tried, for a failure rate may fall "
             "again as the ball grows."
         )
+        above = [s for s in self.steps if s.radius > self.radius]
         if self.robust_above:
-            listed = ", ".join(f"{radius:g}" for radius in self.robust_above)
-            yield f"It does so here: {listed} is robust again."
-        elif self.turns_at is not None:
+            does = "It does so here" if self.falls else "It may do so here"
+            yield f"{does}: {_listed(self.robust_above)} is robust again."
+        elif any(s.robust for s in above):
+            yield f"Robust as well: {_listed(sorted(s.radius for s in above if s.robust))}."
+        elif above:
             yield "The radii above it that were tried are not robust, or not settled."
+
+
+def _listed(radii: Sequence[float]) -> str:
+    return ", ".join(f"{radius:g}" for radius in radii)
 
 
 def largest_radius(asked_at: AskedAt, search: Search, heard: Heard | None = None) -> Radius:
@@ -145,7 +167,7 @@ def largest_radius(asked_at: AskedAt, search: Search, heard: Heard | None = None
     turns_at = None if step(high, "search").robust else high
     if turns_at is None:
         low = high
-    while high - low > search.precision:
+    for _ in range(0 if turns_at is None else search.halvings):
         middle = (low + high) / 2
         if step(middle, "search").robust:
             low = middle
