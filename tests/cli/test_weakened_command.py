@@ -145,6 +145,14 @@ def test_a_curve_is_kept_and_gone_on_with(place: Path) -> None:
     assert "holds a curve with another seed; choose another folder" in err
 
 
+def test_the_warning_of_a_curve_is_about_the_rule_alone(place: Path) -> None:
+    words = ("curve", "nets.py:net", "data.npz", "--radii", "0.2", "--eps", "0.05", "--inputs", 3)
+    _, out, _ = weakened(place, *words, "--budget", 1)
+    assert "WARNING" not in out
+    _, out, _ = weakened(place, *words, "--method", "paper")
+    assert "WARNING: this rule's error bound does not hold" in out
+
+
 def test_misclassified_inputs_have_a_curve_of_their_own(place: Path) -> None:
     words = ("curve", "nets.py:net", "data.npz", "--radii", "0.3", "--eps", "0.05,0.1", "--json")
     said = json.loads(weakened(place, *words, "--points", "misclassified")[1])

@@ -13,7 +13,7 @@ from assay.analyse.inputs import Inputs
 from assay.analyse.model import Model, callable_model
 from assay.analyse.promise import Promise
 from assay.errors import BadInput
-from assay.suite.curving import DECISIONS, CurveSettings, curve_over
+from assay.suite.curving import DECISIONS, CurveSettings, curve_over, document_of
 
 SETTINGS = CurveSettings((1.0,), (Promise(0.2, 0.05, 0.1, 0.1),), "inf", points="all")
 
@@ -51,6 +51,14 @@ def test_a_stopped_curve_goes_on_where_names_come_twice(tmp_path: Path) -> None:
     again = curve_over(sign(), data, SETTINGS, tmp_path)
     assert again.already == 2
     assert again.decisions == whole.decisions
+
+
+def test_whether_the_promise_holds_is_said_also_where_nothing_is_decided() -> None:
+    undecided = curve_over(sign(), equal_inputs(3), replace(SETTINGS, budget=1))
+    assert (undecided.points[0].undecided, undecided.promise_holds) == (3, True)
+    assert document_of(undecided)["promise_holds"] is True
+    printed = curve_over(sign(), equal_inputs(3), replace(SETTINGS, method="paper"))
+    assert document_of(printed)["promise_holds"] is False
 
 
 def test_a_radius_or_an_eps_given_twice_is_refused() -> None:

@@ -139,7 +139,7 @@ def show_curve(found: Curve, folder: Path | None, as_json: bool) -> None:
         for p in found.points
     ]
     print_table("robustness curve", header, rows)
-    if not any(p.most_below_inner < 1 or p.least_below_eps > 0 for p in found.points):
+    if not found.promise_holds:
         print_line("WARNING: this rule's error bound does not hold, so nothing bounds the shares.")
     print_line(
         f"at least: of the population have a rate below eps; at most: a rate of eps' or less; each "

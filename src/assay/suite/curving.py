@@ -92,6 +92,10 @@ class Curve:
     already: int
     seconds: float
 
+    @property
+    def promise_holds(self) -> bool:
+        return named(self.head["method"]).holds
+
 
 def chosen_inputs(model: Model, data: Inputs, settings: CurveSettings) -> tuple[Inputs, np.ndarray]:
     """The inputs that the curve is about, in order, and whether each is classified correctly."""
@@ -157,6 +161,7 @@ def document_of(curve: Curve) -> dict[str, Any]:
     points = [{**asdict(p), "share": p.share} for p in curve.points]
     return {
         **curve.head,
+        "promise_holds": curve.promise_holds,
         "seconds": round(curve.seconds, 3),
         "curve": points,
         "decisions": _with_intervals(curve),
