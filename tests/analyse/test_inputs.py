@@ -157,7 +157,7 @@ def test_missing_files_are_named(tmp_path: Path, name: str) -> None:
 
 
 def test_a_folder_is_no_single_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no kind of input"):
+    with pytest.raises(BadInput, match="is a folder"):
         read_input(tmp_path)
 
 

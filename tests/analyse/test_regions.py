@@ -49,7 +49,7 @@ def test_a_centre_outside_of_the_range_is_named() -> None:
 def test_levels_need_a_range_and_are_at_least_two() -> None:
     with pytest.raises(BadInput, match="give the range as well"):
         Ball(HALF, 1, "inf", None, 256)
-    with pytest.raises(BadInput, match="give at least 2"):
+    with pytest.raises(BadInput, match="give 2 to 65536"):
         Ball(HALF, 1, "inf", (0, 1), 1)
 
 

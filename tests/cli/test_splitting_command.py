@@ -54,7 +54,7 @@ def test_the_document_repeats_itself(question: tuple[Path, Path]) -> None:
         documents.append(json.loads(done.stdout))
     first, again, other = documents
     assert first["repeats"] == again["repeats"] != other["repeats"]
-    assert first["kind"] == "estimate"
+    assert first["result"] == "estimate"
     assert first["guarantee"].startswith("none")
     assert first["settings"] == {
         "particles": 100,

@@ -43,7 +43,17 @@ class Asked:
 
     def sampler(self, seed: int, purpose: str = "") -> Sampler:
         device, dtype = self.model.device, self.model.dtype
+        self._refuse_overflow()
         return Sampler(self.region, seed, purpose=purpose, device=device, dtype=dtype)
+
+    def _refuse_overflow(self) -> None:
+        box = self.region.box if isinstance(self.region, Ball) else self.region
+        most = float(max(abs(box.lower).max(), abs(box.upper).max()))
+        if most > torch.finfo(self.model.dtype).max / 4:
+            raise BadInput(
+                f"{self.model.name}: inputs as large as {most:g} overflow the model's numbers; "
+                "give a smaller radius or box"
+            )
 
     @property
     def description(self) -> dict[str, object]:
@@ -54,6 +64,7 @@ class Asked:
             "preprocessing": self.model.preprocessing.document,
             "device": self.model.device.type,
             "measure": self.region.measure,
+            "region": self.region.document,
             **self.kept.description,
         }
 
@@ -70,8 +81,9 @@ def around(
 ) -> Asked:
     """Inputs near one input; without labels, the one that the model gives there must stay."""
     flat = np.asarray(point, np.float64).reshape(-1)
+    region = Ball(flat, radius, norm, valid, levels)
     chosen = (predicted(model, flat),) if labels is None else labels
-    return Asked(model, LabelSet(chosen), Ball(flat, radius, norm, valid, levels))
+    return Asked(model, LabelSet(chosen), region)
 
 
 def predicted(model: Model, point: np.ndarray) -> int:

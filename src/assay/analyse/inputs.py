@@ -47,12 +47,14 @@ def read_input(path: Path, layout: Layout = "chw", index: int | None = None) -> 
     """One input; `index` picks from a file that holds several."""
     if path.suffix == ".npz":
         stack = read_inputs(path, layout).points
-    elif path.suffix in ARRAYS:
+    elif path.suffix.lower() in ARRAYS:
         array = _array(path)
         if index is None:
             return array
         stack = array
     else:
+        if path.is_dir():
+            raise BadInput(f"{path}: is a folder; give one file of it")
         if index is not None:
             raise BadInput(f"{path}: is one picture; leave the index out")
         return _picture(path, layout)
@@ -94,6 +96,19 @@ def read_inputs(path: Path, layout: Layout = "chw") -> Inputs:
     return Inputs(points, labels.astype(np.int64), names)
 
 
+def refuse_labels(data: Inputs, classes: int) -> None:
+    """BadInput where a label is none of the model's classes."""
+    if classes < 2:
+        raise BadInput("the model gives one score an input; give a model with one a class")
+    wrong = (data.labels < 0) | (data.labels >= classes)
+    if wrong.any():
+        first = int(np.flatnonzero(wrong)[0])
+        raise BadInput(
+            f"{data.names[first]}: label {data.labels[first]} does not exist: the model has "
+            f"classes 0 to {classes - 1}; mend the labels"
+        )
+
+
 def _folder(path: Path, layout: Layout) -> Inputs:
     listed = _listed(path) if (path / LABELS_FILE).is_file() else _sorted_into_classes(path)
     if not listed:
@@ -114,21 +129,31 @@ def _folder(path: Path, layout: Layout) -> Inputs:
 
 def _sorted_into_classes(path: Path) -> list[tuple[Path, int]]:
     found: list[tuple[Path, int]] = []
-    for folder in sorted((f for f in path.iterdir() if f.is_dir()), key=lambda f: f.name):
+    for folder in _shown(path):
+        if not folder.is_dir():
+            continue
         label = _label(folder.name)
         if label is None:
             raise BadInput(
                 f"{folder}: is not the number of a class; name sub-folders 0, 1, ... or give "
                 f"{LABELS_FILE}"
             )
-        files = sorted(f for f in folder.iterdir() if f.suffix.lower() in (*ARRAYS, *PICTURES))
+        files = [f for f in _shown(folder) if f.suffix.lower() in (*ARRAYS, *PICTURES)]
         found.extend((file, label) for file in files)
     return sorted(found, key=lambda pair: (pair[1], pair[0].name))
 
 
+def _shown(folder: Path) -> list[Path]:
+    """What a folder holds, without what file managers and notebooks hide in it."""
+    try:
+        return sorted(f for f in folder.iterdir() if not f.name.startswith("."))
+    except OSError as error:
+        raise _unreadable(folder, error) from None
+
+
 def _listed(path: Path) -> list[tuple[Path, int]]:
     table = path / LABELS_FILE
-    found: list[tuple[Path, int]] = []
+    found: dict[Path, int] = {}
     try:
         with table.open(newline="", encoding="utf-8-sig") as stream:
             for number, row in enumerate(csv.reader(stream), 1):
@@ -137,10 +162,13 @@ def _listed(path: Path) -> list[tuple[Path, int]]:
                 label = _label(row[1].strip()) if len(row) == 2 else None
                 if label is None:
                     raise BadInput(f"{table}: line {number} is not FILE,LABEL; mend it")
-                found.append((path / row[0].strip(), label))
+                file = path / os.path.normpath(row[0].strip())
+                if file in found:
+                    raise BadInput(f"{table}: line {number} names {row[0]} again; name it once")
+                found[file] = label
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _unreadable(table, error) from None
-    return found
+    return list(found.items())
 
 
 def _label(text: str) -> int | None:
@@ -161,6 +189,10 @@ def _numbers(array: object, path: Path) -> NDArray[np.float64]:
         raise BadInput(f"{path}: is a stack of arrays; name it .npz")
     if array.dtype.kind not in "fiub" or not array.size:
         raise BadInput(f"{path}: holds {array.dtype}{list(array.shape)}; give an array of numbers")
+    wrong = ~np.isfinite(array)
+    if wrong.any():
+        place = ", ".join(str(n) for n in np.argwhere(wrong)[0])
+        raise BadInput(f"{path}: holds NaN or infinity at [{place}]; give finite numbers")
     return np.asarray(array, np.float64)
 
 

@@ -39,7 +39,7 @@ class Model:
     """A classifier on inputs of a shape; `run` takes them as [n, *shape] after preprocessing.
 
     `queries` and `seconds` count what went through it; `rows` is the batch that suits it, found
-    by doubling while batches stay short.
+    by doubling while batches stay short. `classes` is how many scores it gave first.
     """
 
     name: str
@@ -52,9 +52,15 @@ class Model:
     queries: int = 0
     seconds: float = 0.0
     rows: int = _SMALLEST_BATCH
+    classes: int | None = None
     _most: int = _LARGEST_BATCH
 
     def __post_init__(self) -> None:
+        if any(length < 1 for length in self.shape):
+            raise BadInput(
+                f"{self.name}: an input of shape {_by(self.shape)} holds no numbers; give lengths "
+                "above 0"
+            )
         room = max(1, _MOST_NUMBERS[self.device.type] // self.inputs)
         self._most = min(self._most, 2 ** (room.bit_length() - 1))
         self.rows = min(self.rows, self._most)
@@ -117,7 +123,7 @@ class Model:
                 answer = self.run(given.reshape(len(points), *self.shape))
         except (AssayError, torch.cuda.OutOfMemoryError):
             raise
-        except Exception as error:  # the model is anybody's code
+        except (Exception, SystemExit) as error:  # the model is anybody's code
             reason = " ".join(str(error).split())[:200] or "no message"
             raise BadInput(
                 f"{self.name}: the model raised {type(error).__name__} on inputs of shape "
@@ -128,7 +134,8 @@ class Model:
 
     def _checked(self, answer: Any, rows: int) -> Tensor:
         try:
-            scores = torch.as_tensor(answer).detach()
+            scores = answer if isinstance(answer, Tensor) else torch.as_tensor(np.asarray(answer))
+            scores = scores.detach().to(self.device)
         except (TypeError, ValueError, RuntimeError):
             kind = type(answer).__name__
             raise BadInput(f"{self.name}: gives a {kind}; give one array of scores") from None
@@ -142,6 +149,13 @@ class Model:
         # differences of small whole numbers would wrap around
         scores = scores if scores.is_floating_point() else scores.to(torch.float64)
         scores = scores.reshape(rows, -1)
+        if self.classes is None:
+            self.classes = scores.shape[1]
+        if scores.shape[1] != self.classes:
+            raise BadInput(
+                f"{self.name}: gives {scores.shape[1]} scores an input where it gave "
+                f"{self.classes} before; give a model whose classes do not depend on the batch"
+            )
         bad = torch.isnan(scores).any(1)
         if bool(bad.any()):
             raise BadInput(
@@ -213,7 +227,11 @@ def module_model(
         digest.update(value.tobytes() if isinstance(value, np.ndarray) else str(value).encode())
     identity = {"kind": "module", "class": type(module).__name__, "sha256": digest.hexdigest()}
     title = name or type(module).__name__
-    return Model(title, shape, found, place, identity, preprocessing or Preprocessing())
+
+    def run(points: Tensor) -> Any:
+        return found(points.clone())  # it may work in place, and points are ours
+
+    return Model(title, shape, run, place, identity, preprocessing or Preprocessing())
 
 
 def callable_model(
@@ -227,7 +245,7 @@ def callable_model(
     title = name or str(getattr(function, "__name__", type(function).__name__))
 
     def run(points: Tensor) -> Any:
-        return np.asarray(function(points.numpy()))
+        return function(points.numpy().copy())  # it may work in place, and points are ours
 
     identity = {"kind": "callable", "name": title}
     cpu = torch.device("cpu")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,20 @@ def model_named(
     device: torch.device | None = None,
     preprocessing: Preprocessing | None = None,
 ) -> Model:
-    """`shape` is that of one input, for models in Python, which do not say."""
+    """`shape` is that of one input, for models in Python, which do not say.
+
+    Whatever a model in Python prints goes to stderr: stdout belongs to the result.
+    """
     place, colon, name = text.rpartition(":")
+    if text.endswith(".py"):
+        raise BadInput(f"{text}: may hold several models; name one of them, as {text}:NAME")
     if not colon or text.endswith((".onnx", ".onnx.gz")):
         return onnx_model(Path(text), device=device, preprocessing=preprocessing)
     found = _attribute(place, name, text)
     if isinstance(found, torch.nn.Module):
-        return module_model(found, shape, name=text, device=device, preprocessing=preprocessing)
+        made = module_model(found, shape, name=text, device=device, preprocessing=preprocessing)
+        made.run = _silent(made.run)
+        return made
     if not callable(found) or isinstance(found, type):
         raise BadInput(
             f"{text}: is a {type(found).__name__}; name a torch module or a function from a batch "
@@ -36,13 +45,22 @@ def model_named(
         )
     if device is not None and device.type != "cpu":
         raise BadInput(f"{text}: a function runs where it likes; leave --device out")
-    return callable_model(found, shape, name=text, preprocessing=preprocessing)
+    return callable_model(_silent(found), shape, name=text, preprocessing=preprocessing)
+
+
+def _silent(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def run(points: Any) -> Any:
+        with redirect_stdout(sys.stderr):
+            return function(points)
+
+    return run
 
 
 def _attribute(place: str, name: str, text: str) -> Any:
     try:
-        module = _file(Path(place)) if place.endswith(".py") else _module(place)
-    except Exception as error:  # the module is anybody's code
+        with redirect_stdout(sys.stderr):
+            module = _file(Path(place)) if place.endswith(".py") else _module(place)
+    except (Exception, SystemExit) as error:  # the module is anybody's code
         reason = " ".join(str(error).split())[:160]
         raise BadInput(
             f"{text}: {place} cannot be imported ({type(error).__name__}: {reason}); give "
@@ -54,16 +72,22 @@ def _attribute(place: str, name: str, text: str) -> Any:
 
 
 def _module(place: str) -> Any:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    _may_import_from(Path.cwd())
     return importlib.import_module(place)
 
 
+def _may_import_from(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
 def _file(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    # a file may have the name of a module that others need, as random.py
+    title = f"model_{path.stem}" if path.stem in sys.modules else path.stem
+    spec = importlib.util.spec_from_file_location(title, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise FileNotFoundError(f"no file {path}")
+    _may_import_from(path.resolve().parent)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

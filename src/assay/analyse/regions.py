@@ -6,6 +6,7 @@ inputs if there is one, or on the grid points of that set if inputs are quantise
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
@@ -19,6 +20,8 @@ from assay.question.region import Box
 Floats = NDArray[np.float64]
 Norm = Literal["1", "2", "inf"]
 NORMS = get_args(Norm)
+MOST_LEVELS = 2**16
+"""Those of 16 bits; float32 could not draw from many more evenly."""
 _OF_A_LEVEL = 1e-3
 """Inputs read from files are this close to the grid that they were written on."""
 
@@ -52,6 +55,11 @@ class BoxRegion:
     def measure(self) -> str:
         return "uniform on the box"
 
+    @property
+    def document(self) -> dict[str, object]:
+        """Which box it is."""
+        return {"kind": "box", "sha256": _digest(self.lower, self.upper)}
+
     @classmethod
     def enclosing(cls, box: Box) -> BoxRegion:
         ends = (np.array([float(v) for v in side]) for side in (box.lower, box.upper))
@@ -83,8 +91,8 @@ class Ball:
         if self.levels is not None:
             if self.valid is None:
                 raise BadInput("levels cut the valid range of inputs; give the range as well")
-            if self.levels < 2:
-                raise BadInput(f"{self.levels} levels are no grid; give at least 2")
+            if not 2 <= self.levels <= MOST_LEVELS:
+                raise BadInput(f"{self.levels} levels are no grid; give 2 to {MOST_LEVELS}")
 
     def _refuse_range(self, low: float, high: float) -> None:
         if not (low < high and math.isfinite(high - low)):
@@ -127,6 +135,18 @@ class Ball:
         return f"uniform on the points of {self.levels} levels in {ball} and {within}"
 
     @property
+    def document(self) -> dict[str, object]:
+        """Which ball it is."""
+        return {
+            "kind": "ball",
+            "norm": self.norm,
+            "radius": self.radius,
+            "range": None if self.valid is None else list(self.valid),
+            "levels": self.levels,
+            "sha256": _digest(self.centre),
+        }
+
+    @property
     def box(self) -> BoxRegion:
         """The smallest box around the ball, within the valid range."""
         low, high = self.centre - self.radius, self.centre + self.radius
@@ -163,6 +183,10 @@ class Ball:
 
 
 Region = Ball | BoxRegion
+
+
+def _digest(*arrays: Floats) -> str:
+    return hashlib.sha256(b"".join(a.astype("<f8").tobytes() for a in arrays)).hexdigest()
 
 
 def norm_named(name: str) -> Norm:

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from assay.analyse.asked import Asked
-from assay.analyse.inputs import Inputs
+from assay.analyse.inputs import Inputs, refuse_labels
 from assay.analyse.kept import LabelSet
 from assay.analyse.mean_rate import mean_rate_interval
 from assay.analyse.model import Model
@@ -114,12 +114,5 @@ def _mean(label: int | None, results: Sequence[InputResult], confidence: float) 
 
 def _predictions(model: Model, points: NDArray[np.float64], data: Inputs) -> NDArray[np.int64]:
     scores = model.scores(torch.from_numpy(points))
-    classes = scores.shape[1]
-    wrong = (data.labels < 0) | (data.labels >= classes)
-    if wrong.any():
-        first = int(np.flatnonzero(wrong)[0])
-        raise BadInput(
-            f"{data.names[first]}: label {data.labels[first]} does not exist: the model has "
-            f"classes 0 to {classes - 1}; mend the labels"
-        )
+    refuse_labels(data, scores.shape[1])
     return np.asarray(scores.argmax(1).cpu().numpy(), np.int64)

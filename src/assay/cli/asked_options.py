@@ -5,7 +5,7 @@ Torch takes a second to load, so nothing of it is imported before a command runs
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assay.analyse.regions import Norm
 
 VNNLIB = (".vnnlib", ".vnnlib.gz")
+_BESIDE_A_QUESTION = ("model", "where", "device", "seed")
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,8 @@ def model_and_input(options: PointOptions) -> tuple[Model, np.ndarray]:
 
     point = read_input(options.where, _layout(options), options.index)
     model = _model(options, point.shape)
+    if point.ndim > 1 and point[0].size == model.inputs != point.size:
+        raise BadInput(f"{options.where}: holds {len(point)} inputs; pick one with --index")
     if point.size != model.inputs:
         raise BadInput(
             f"{options.where}: has {point.size} numbers ({_by(point.shape)}) where {model.name} "
@@ -155,6 +158,8 @@ def _model(options: ModelOptions, shape: tuple[int, ...]) -> Model:
 
     wanted = shape
     if options.shape is not None:
+        if options.model.endswith((".onnx", ".onnx.gz")):
+            raise BadInput(f"{options.model}: says what shape it takes; leave --shape out")
         wanted = tuple(_whole(part, "--shape") for part in options.shape.split(","))
     preprocessing = Preprocessing(
         options.scale,
@@ -211,18 +216,18 @@ def _whole(text: str, option: str) -> int:
 
 
 def _refuse_beside_a_question(options: PointOptions) -> None:
-    given = {
-        "--radius": options.radius,
-        "--labels": options.labels,
-        "--index": options.index,
-        "--range": options.valid,
-        "--levels": options.levels,
-    }
-    named = [name for name, value in given.items() if value is not None]
+    titles = {"valid": "range"}
+    named = [
+        f"--{titles.get(field.name, field.name)}"
+        for field in fields(options)
+        if field.name not in _BESIDE_A_QUESTION and getattr(options, field.name) != field.default
+    ]
     if named:
         raise BadInput(
             f"{options.where}: states box and property itself; leave {' and '.join(named)} out"
         )
+    if ":" in options.model and not options.model.endswith((".onnx", ".onnx.gz")):
+        raise BadInput(f"{options.model}: a VNN-LIB file is about an ONNX file; give that")
 
 
 def _by(shape: tuple[int, ...]) -> str:

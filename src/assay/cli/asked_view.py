@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from assay import __version__
 
 if TYPE_CHECKING:
     from assay.analyse.asked import Asked
+    from assay.cli.asked_options import PointOptions
 
 
-def asked_document(asked: Asked) -> dict[str, Any]:
-    return {"assay": __version__, **asked.description}
+def asked_document(asked: Asked, options: PointOptions) -> dict[str, Any]:
+    asked_for = {"input": str(options.where), "index": options.index, "seed": options.seed}
+    return {"assay": __version__, **asked.description, **asked_for}
 
 
 def asked_sentence(asked: Asked) -> str:
@@ -19,3 +22,16 @@ def asked_sentence(asked: Asked) -> str:
     labels = asked.kept.description.get("labels")
     kept = "violation as the VNN-LIB file states it" if labels is None else f"labels {labels}"
     return f"{asked.region.measure}; {kept}"
+
+
+def finite(document: dict[str, Any]) -> dict[str, Any]:
+    """JSON knows no infinity: such a number is given as text."""
+    return {key: _finite_value(value) for key, value in document.items()}
+
+
+def _finite_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return finite(value)
+    if isinstance(value, (list, tuple)):
+        return [_finite_value(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

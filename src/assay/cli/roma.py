@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from assay.analyse.roma_counted import RomaSettings
 
 
+MOST_SAMPLES = 10**8
+
+
 @taking(PointOptions)
 def roma(
     options: PointOptions,
@@ -64,6 +67,11 @@ def roma(
     from assay.cli.asked_options import asked_of
     from assay.cli.roma_view import show_input
 
+    if samples > MOST_SAMPLES:
+        raise BadInput(
+            f"--samples {samples} are more scores than memory should hold; give at most "
+            f"{MOST_SAMPLES}, or decide with assay weakened, which keeps none"
+        )
     settings = RomaSettings(
         samples, score_named(score), confidence, significance, eps, options.seed
     )

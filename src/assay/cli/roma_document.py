@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -13,6 +12,7 @@ from assay.analyse.asked import Asked
 from assay.analyse.roma_classes import ClassResult, InputResult, Surroundings
 from assay.analyse.roma_counted import RateInterval, RomaCounted, RomaSettings
 from assay.cli.asked_options import PointOptions
+from assay.cli.asked_view import finite
 
 _LIBRARIES = ("numpy", "scipy", "torch", "onnxruntime")
 
@@ -24,7 +24,7 @@ def input_document(
     options: PointOptions,
     seconds: float,
 ) -> dict[str, Any]:
-    return _finite(
+    return finite(
         {
             **_head(asked.description, settings, options, seconds),
             "index": options.index,
@@ -43,7 +43,7 @@ def data_set_document(
 ) -> dict[str, Any]:
     description = results[0].asked.description
     shared = {key: value for key, value in description.items() if key != "labels"}
-    return _finite(
+    return finite(
         {
             **_head(shared, settings, options, seconds),
             "surroundings": asdict(surroundings),
@@ -127,16 +127,3 @@ def _counted(found: RateInterval) -> dict[str, Any]:
         "plr": 1 - found.rate,
         "plr_interval": [1 - found.upper, 1 - found.lower],
     }
-
-
-def _finite(document: dict[str, Any]) -> dict[str, Any]:
-    """JSON knows no infinity: such a number is given as text."""
-    return {key: _finite_value(value) for key, value in document.items()}
-
-
-def _finite_value(value: Any) -> Any:
-    if isinstance(value, dict):
-        return _finite(value)
-    if isinstance(value, (list, tuple)):
-        return [_finite_value(each) for each in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

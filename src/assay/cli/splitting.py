@@ -8,6 +8,10 @@ import typer
 
 from assay.cli.asked_options import PointOptions
 from assay.cli.shared_options import taking
+from assay.errors import BadInput
+
+MOST_NUMBERS = 2**32
+"""Of all particles together, which are held at once."""
 
 
 @taking(PointOptions)
@@ -44,6 +48,12 @@ def splitting(
 
     settings = SplittingSettings(particles, repeats, steps, smallest, options.seed)
     asked = asked_of(options)
+    numbers = particles * repeats * asked.region.dimension
+    if numbers > MOST_NUMBERS:
+        raise BadInput(
+            f"{repeats} repeats of {particles} particles of {asked.region.dimension} numbers do "
+            "not fit into memory; lower --particles or --repeats"
+        )
     with stage_progress() as watch:
         found = split(asked, settings, watch)
-    show_splitting(asked, found, settings, as_json)
+    show_splitting(asked, found, settings, options, as_json)

@@ -9,7 +9,8 @@ from typing import Any
 
 from assay.analyse.asked import Asked
 from assay.analyse.splitting import CONFIDENCE, NO_GUARANTEE, Splitting, SplittingSettings, Stage
-from assay.cli.asked_view import asked_document, asked_sentence
+from assay.cli.asked_options import PointOptions
+from assay.cli.asked_view import asked_document, asked_sentence, finite
 from assay.cli.output import print_json, print_line, told_progress
 
 _UNSURE = 0.3
@@ -36,10 +37,14 @@ def stage_progress() -> Iterator[Callable[[Stage], None]]:
 
 
 def show_splitting(
-    asked: Asked, found: Splitting, settings: SplittingSettings, as_json: bool
+    asked: Asked,
+    found: Splitting,
+    settings: SplittingSettings,
+    options: PointOptions,
+    as_json: bool,
 ) -> None:
     if as_json:
-        print_json(_document(asked, found, settings))
+        print_json(finite(_document(asked, found, settings, options)))
         return
     print_line(_headline(found))
     print_line(f"This is {NO_GUARANTEE}.")
@@ -88,10 +93,12 @@ def _warnings(found: Splitting) -> Iterator[str]:
         yield "the standard error itself is unsure; raise --particles or --steps."
 
 
-def _document(asked: Asked, found: Splitting, settings: SplittingSettings) -> dict[str, Any]:
+def _document(
+    asked: Asked, found: Splitting, settings: SplittingSettings, options: PointOptions
+) -> dict[str, Any]:
     return {
-        **asked_document(asked),
-        "kind": "estimate",
+        **asked_document(asked, options),
+        "result": "estimate",
         "guarantee": f"none: {NO_GUARANTEE}",
         "settings": asdict(settings),
         "estimate": found.estimate if found.found else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -83,7 +84,7 @@ def decide(
     asked = asked_of(options)
     with sample_progress() as heard:
         found = decided(asked, rule, seed=options.seed, budget=budget, heard=heard)
-    show_decided(asked, found, options.seed, as_json)
+    show_decided(asked, found, options, budget, as_json)
 
 
 @group.command()
@@ -145,8 +146,10 @@ def radius(
             search,
             heard,
         )
-    described = around(model, point, labels, options.radius, norm, valid=valid)
-    show_radius(described, found, as_json)
+    described = around(
+        model, point, labels, options.radius, norm, valid=valid, levels=options.levels
+    )
+    show_radius(described, found, options, as_json)
 
 
 @group.command()
@@ -208,7 +211,8 @@ def curve(
         budget,
     )
     model, data = model_and_inputs(options)
-    with resumable(), shown_progress("curve") as watcher:
+    stoppable = nullcontext() if output is None else resumable()
+    with stoppable, shown_progress("curve") as watcher:
         found = curve_over(model, data, settings, output, watcher)
     show_curve(found, output, as_json)
 

@@ -12,6 +12,7 @@ from assay.analyse.asked import Asked
 from assay.analyse.decision import Decision
 from assay.analyse.weakened.decide import Decided
 from assay.analyse.weakened.radius import Radius, Search, Step
+from assay.cli.asked_options import PointOptions
 from assay.cli.asked_view import asked_document, asked_sentence
 from assay.cli.output import print_json, print_line, print_table, told_progress
 from assay.report.curve_chart import curve_chart
@@ -48,9 +49,11 @@ def step_progress(search: Search) -> Iterator[Callable[[Step], None]]:
         yield heard
 
 
-def show_decided(asked: Asked, found: Decided, seed: int, as_json: bool) -> None:
+def show_decided(
+    asked: Asked, found: Decided, options: PointOptions, budget: int, as_json: bool
+) -> None:
     if as_json:
-        print_json({**asked_document(asked), "seed": seed, **_decided_document(found)})
+        print_json({**asked_document(asked, options), "budget": budget, **_decided_document(found)})
         return
     rule = found.rule
     promise = rule.promise
@@ -87,9 +90,9 @@ def _counts(found: Decided) -> str:
     )
 
 
-def show_radius(asked: Asked, found: Radius, as_json: bool) -> None:
+def show_radius(asked: Asked, found: Radius, options: PointOptions, as_json: bool) -> None:
     if as_json:
-        print_json({**asked_document(asked), **_radius_document(found)})
+        print_json({**asked_document(asked, options), **_radius_document(found)})
         return
     promise = found.search.promise
     header = ("radius", "for", "verdict", "failures", "samples", "rate is in")
@@ -142,8 +145,9 @@ def show_curve(found: Curve, folder: Path | None, as_json: bool) -> None:
     if not found.promise_holds:
         print_line("WARNING: this rule's error bound does not hold, so nothing bounds the shares.")
     print_line(
-        f"at least: of the population have a rate below eps; at most: a rate of eps' or less; each "
-        f"with confidence {found.head['confidence']:g} together, pointwise."
+        "Of the population, at least so many have a rate below eps, and at most so many one of "
+        f"eps' or less; both hold with confidence {found.head['confidence']:g}, in each row by "
+        "itself."
     )
     if folder is not None:
         names = ", ".join(str(folder / name) for name in (TABLE, PICTURE, DOCUMENT, DECISIONS))
@@ -178,7 +182,7 @@ def _radius_document(found: Radius) -> dict[str, Any]:
         "turns_at": found.turns_at,
         "confirmed": found.confirmed,
         "robust_above": list(found.robust_above),
-        "seed": search.seed,
+        "budget": search.budget,
         "upto": search.upto,
         "precision": search.precision,
         "promise": asdict(search.promise),

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.analyse.weakened.curve import CurvePoint
-from assay.report.drawing import PALETTE, Frame, axes, picture, polyline, printable
+from assay.report.drawing import PALETTE, Frame, axes, picture, polyline, printable, shortened
 from assay.report.scales import LinearScale, number_text
 
-_WIDTH, _HEIGHT = 680.0, 440.0
-_STYLE = ".band{fill-opacity:.13;stroke:none}"
+_WIDTH, _HEIGHT, _TOP = 680.0, 456.0, 56.0
+_LONGEST_TITLE = 90
+_STYLE = ".band{fill-opacity:.13;stroke-opacity:.3}"
 
 
 def curve_chart(points: Sequence[CurvePoint], title: str) -> str:
     """One curve an eps over the radius, in a band of bounds for the population."""
-    frame = Frame(56, 40, _WIDTH - 56 - 110, _HEIGHT - 40 - 48)
+    frame = Frame(56, _TOP, _WIDTH - 56 - 110, _HEIGHT - _TOP - 48)
     scale = LinearScale.over(point.radius for point in points)
     shares = [(n / 5, f"{20 * n} %") for n in range(6)]
     parts = [axes(frame, scale.ticks(), shares, "radius", "inputs called robust")]
@@ -26,14 +27,16 @@ def curve_chart(points: Sequence[CurvePoint], title: str) -> str:
         under = [(x, frame.y(p.least_below_eps)) for x, p in zip(places, mine, strict=True)]
         outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*over, *reversed(under)])
         line = polyline([(x, frame.y(p.share)) for x, p in zip(places, mine, strict=True)])
-        parts.append(f'<polygon class="band" fill="{color}" points="{outline}"/>')
+        # the edge shows a band that has no width, of one radius
+        parts.append(f'<polygon class="band" fill="{color}" stroke="{color}" points="{outline}"/>')
         parts.append(f'<g class="curve" stroke="{color}" fill="{color}">{_unfilled(line)}</g>')
         y = frame.top + 14 + 18 * number
         parts.append(
             f'<text x="{frame.x(1) + 12:.1f}" y="{y:.1f}" style="fill:{color}">'
             f"eps = {number_text(eps)}</text>"
         )
-    parts.append(f'<text class="title" x="12" y="18">{printable(title)}</text>')
+    shown = shortened(title, _LONGEST_TITLE)
+    parts.append(f'<text class="title" x="12" y="18">{printable(shown)}</text>')
     return picture(_WIDTH, _HEIGHT, title, parts, False, _STYLE)
 
 

@@ -23,7 +23,7 @@ import torch
 
 from assay import __version__
 from assay.analyse.asked import around
-from assay.analyse.inputs import Inputs
+from assay.analyse.inputs import Inputs, refuse_labels
 from assay.analyse.model import Model
 from assay.analyse.promise import Promise
 from assay.analyse.randomness import stream_key
@@ -32,7 +32,7 @@ from assay.analyse.rules import named, rule_for
 from assay.analyse.weakened.curve import UNDECIDED, CurvePoint, InputDecision, curve_points
 from assay.analyse.weakened.decide import MOST_SAMPLES, decide_all
 from assay.errors import BadInput
-from assay.suite.line_journal import LineJournal, line_journal
+from assay.suite.line_journal import LineJournal, foreign, line_journal
 from assay.suite.whole_file import write_whole
 from assay.suite.workers import Watcher
 
@@ -60,6 +60,9 @@ class CurveSettings:
         named(self.method)
         if not self.radii or not self.promises:
             raise BadInput("a curve needs at least one radius and one eps; give them")
+        for what, values in (("radius", self.radii), ("eps", [p.eps for p in self.promises])):
+            if len(set(values)) < len(values):
+                raise BadInput(f"one {what} is given twice, and counts once; leave one out")
         if any(not (math.isfinite(r) and r > 0) for r in self.radii):
             raise BadInput("a radius is not above 0; give positive numbers")
         for name, values in (("radius", self.radii), ("eps", [p.eps for p in self.promises])):
@@ -73,6 +76,8 @@ class CurveSettings:
             raise BadInput(f"points {self.points!r} is unknown; give one of {', '.join(CHOICES)}")
         if self.most_inputs is not None and self.most_inputs < 1:
             raise BadInput("a curve over no inputs says nothing; give at least 1")
+        if self.budget < 1:
+            raise BadInput(f"a budget of {self.budget} samples decides nothing; give at least 1")
         if not 0 < self.confidence < 1:
             raise BadInput(f"confidence {self.confidence:g} is not between 0 and 1; try 0.95")
 
@@ -100,7 +105,9 @@ class Curve:
 def chosen_inputs(model: Model, data: Inputs, settings: CurveSettings) -> tuple[Inputs, np.ndarray]:
     """The inputs that the curve is about, in order, and whether each is classified correctly."""
     flat = torch.from_numpy(data.points.reshape(len(data), -1))
-    predicted = model.scores(flat).argmax(1).cpu().numpy()
+    scores = model.scores(flat)
+    predicted = scores.argmax(1).cpu().numpy()
+    refuse_labels(data, scores.shape[1])
     correct = np.asarray(predicted == data.labels)
     wanted = {"correct": correct, "misclassified": ~correct, "all": np.ones_like(correct)}
     which = np.flatnonzero(wanted[settings.points])
@@ -125,6 +132,7 @@ def curve_over(
     """Decide everything that is not known yet; with a folder, what is decided is kept in it."""
     begun = time.perf_counter()
     chosen, correct = chosen_inputs(model, data, settings)
+    _refuse_places(chosen, settings)
     head = {
         "assay": __version__,
         "model": model.name,
@@ -155,6 +163,25 @@ def curve_over(
             write_whole(folder / TABLE, _table(points).encode())
             write_whole(folder / DOCUMENT, json.dumps(document_of(curve), indent=1).encode())
     return curve
+
+
+def _refuse_places(data: Inputs, settings: CurveSettings) -> None:
+    """What would stop the curve half-way is said before it begins."""
+    if len(set(data.names)) < len(data.names):
+        raise BadInput("two inputs have the same name, and decisions are kept by it; rename one")
+    for name, point in zip(data.names, data.points, strict=True):
+        try:
+            ball = Ball(
+                point.reshape(-1),
+                min(settings.radii),
+                settings.norm,
+                settings.valid,
+                settings.levels,
+            )
+            if settings.levels is not None:
+                ball.grid()
+        except BadInput as error:
+            raise BadInput(f"{name}: {error}") from None
 
 
 def document_of(curve: Curve) -> dict[str, Any]:
@@ -190,6 +217,11 @@ def _known(
     if journal.head is None:
         journal.restart(head)
         return {}
+    if "promises" not in journal.head:
+        raise foreign(place, "assay weakened curve")
+    if journal.head != head and not journal.lines:
+        journal.restart(head)  # an attempt that decided nothing
+        return {}
     if journal.head != head:
         different = sorted(k for k in {*head, *journal.head} if head.get(k) != journal.head.get(k))
         raise BadInput(
@@ -216,8 +248,6 @@ def _decided(
     watcher: Watcher,
 ) -> list[InputDecision]:
     rules = [rule_for(settings.method, promise) for promise in settings.promises]
-    for radius in settings.radii:
-        Ball(data.points[0].reshape(-1), radius, settings.norm, settings.valid, settings.levels)
     watcher.begin(len(data) * len(settings.radii), len(known))
     found: list[InputDecision] = []
     purposes = _purposes(data)
