@@ -17,7 +17,7 @@ from assay.errors import BadInput
 from assay.question.asked import read_question
 from assay.question.network import Network
 from assay.question.operators.torch_module import TORCH_OPERATORS
-from assay.question.property import Case, Violation
+from assay.question.property import Case, merged_by_box
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +107,10 @@ def of_files(onnx: Path, vnnlib: Path, *, device: torch.device | None = None) ->
 
 
 def only_case(cases: tuple[Case, ...], place: Path) -> Case:
-    boxes = {(case.box.lower, case.box.upper) for case in cases}
-    if len(boxes) != 1:
+    merged = merged_by_box(cases)
+    if len(merged) != 1:
         raise BadInput(
-            f"{place}: asks about {len(boxes)} boxes, and a rate belongs to one; give each box a "
+            f"{place}: asks about {len(merged)} boxes, and a rate belongs to one; give each box a "
             "file of its own"
         )
-    disjuncts = tuple(d for case in cases for d in case.violation.disjuncts)
-    return Case(cases[0].box, Violation(cases[0].violation.outputs, disjuncts))
+    return merged[0]

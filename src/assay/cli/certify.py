@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,23 +74,24 @@ def certify(
 
 
 def _show(certified: Certified, as_json: bool) -> None:
+    from assay.cli.exact_numbers import rounded_decimal
     from assay.cli.output import print_json, print_line, print_table
 
     if as_json:
         print_json(_document(certified))
         return
     facts = [
-        ["robust at radius", str(certified.lower), _rounded(certified.lower, down=True)],
-        ["violated at radius", str(certified.upper), _rounded(certified.upper, down=False)],
+        ["robust at radius", str(certified.lower), rounded_decimal(certified.lower, down=True)],
+        ["violated at radius", str(certified.upper), rounded_decimal(certified.upper, down=False)],
         ["leaves of the proof", str(certified.leaves), ""],
     ]
     print_table(certified.name, ["", "exact", "decimal"], facts)
     rows = [
         [
             i.name,
-            _rounded(i.epsilon, down=i.answer == "robust"),
+            rounded_decimal(i.epsilon, down=i.answer == "robust"),
             i.answer,
-            _rounded(i.margin, down=i.answer == "robust"),
+            rounded_decimal(i.margin, down=i.answer == "robust"),
             i.guard,
         ]
         for i in certified.instances
@@ -99,7 +99,9 @@ def _show(certified: Certified, as_json: bool) -> None:
     header = ["instance", "epsilon", "answer", "certified margin", "guard"]
     print_table(str(certified.folder), header, rows)
     if certified.moved:
-        print_line(f"The centre was moved by {_rounded(certified.moved, down=False)} or less.")
+        print_line(
+            f"The centre was moved by {rounded_decimal(certified.moved, down=False)} or less."
+        )
     if certified.already:
         print_line(f"{len(certified.instances)} instances, all certified before.")
     else:
@@ -107,20 +109,22 @@ def _show(certified: Certified, as_json: bool) -> None:
 
 
 def _document(certified: Certified) -> dict[str, Any]:
+    from assay.cli.exact_numbers import exact_number
+
     return {
         "folder": str(certified.folder),
         "network": certified.name,
-        "radius_lower": _number(certified.lower, down=True),
-        "radius_upper": _number(certified.upper, down=False),
+        "radius_lower": exact_number(certified.lower, down=True),
+        "radius_upper": exact_number(certified.upper, down=False),
         "leaves": certified.leaves,
-        "centre_moved": _number(certified.moved, down=False),
+        "centre_moved": exact_number(certified.moved, down=False),
         "instances": [
             {
                 "name": i.name,
                 "fraction": i.fraction,
-                "epsilon": _number(i.epsilon, down=i.answer == "robust"),
+                "epsilon": exact_number(i.epsilon, down=i.answer == "robust"),
                 "answer": i.answer,
-                "margin": _number(i.margin, down=i.answer == "robust"),
+                "margin": exact_number(i.margin, down=i.answer == "robust"),
                 "guard": i.guard,
             }
             for i in certified.instances
@@ -128,15 +132,3 @@ def _document(certified: Certified) -> dict[str, Any]:
         "already": certified.already,
         "seconds": certified.seconds,
     }
-
-
-def _number(value: Fraction, *, down: bool) -> dict[str, str]:
-    return {"exact": str(value), "decimal": _rounded(value, down=down)}
-
-
-def _rounded(value: Fraction, *, down: bool) -> str:
-    """Nine digits, rounded to the side on which the statement stays true."""
-    from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-
-    context = Context(prec=9, rounding=ROUND_FLOOR if down else ROUND_CEILING)
-    return str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))

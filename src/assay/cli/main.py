@@ -14,6 +14,7 @@ from assay.cli import (
     build,
     certify,
     check,
+    count,
     explain,
     export,
     families,
@@ -83,6 +84,7 @@ app.command(name="splitting")(splitting.splitting)
 app.command(name="train")(train.train)
 app.add_typer(weakened.group, name="weakened")
 app.command(name="roma")(roma.roma)
+app.command(name="count")(count.count)
 
 
 def _show_version(wanted: bool) -> None:

@@ -7,7 +7,7 @@ the VNN-LIB text says with its non-strict inequalities.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -64,3 +64,14 @@ class Specification:
     """What a VNN-LIB file asks: is there a case whose box holds a violating input?"""
 
     cases: tuple[Case, ...]
+
+
+def merged_by_box(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """One case a box: violations that are asked about on one and the same box are one OR."""
+    boxes: dict[Box, list[Violation]] = {}
+    for case in cases:
+        boxes.setdefault(case.box, []).append(case.violation)
+    return tuple(
+        Case(box, Violation(asked[0].outputs, tuple(d for v in asked for d in v.disjuncts)))
+        for box, asked in boxes.items()
+    )

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import assay
+from assay.bounds.one_thread import one_thread
 from assay.errors import BadInput
 from assay.replaced_file import unfinished
 from assay.suite.file_lock import locked
@@ -30,7 +31,7 @@ from assay.suite.whole_file import write_whole
 from assay.truth.training.architectures import TINY
 from assay.truth.training.look import Look
 from assay.truth.training.memory import needed_bytes
-from assay.truth.training.run import Progress, Report, counted, one_thread, train
+from assay.truth.training.run import Progress, Report, counted, train
 from assay.truth.training.settings import Schedule, Setting
 from assay.truth.training.standing import Standing
 

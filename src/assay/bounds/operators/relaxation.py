@@ -89,19 +89,9 @@ def bent(x: Interval, slope: Tensor) -> Relaxation:
     free = (x.low < 0) & (x.high > 0)
     stable = torch.where(x.low >= 0, torch.ones_like(slope), slope)
     steep = slope > 1
-    chord = (x.high - slope * x.low) / (x.high - x.low)
-    at_low = minus(
-        Interval(below(x.low * slope), above(x.low * slope)),
-        times(Interval.exactly(x.low), Interval.exactly(chord)),
-    )
-    at_high = minus(
-        Interval.exactly(x.high), times(Interval.exactly(x.high), Interval.exactly(chord))
-    )
-    over = torch.maximum(at_low.high, at_high.high)
-    under = torch.minimum(at_low.low, at_high.low)
     flat = torch.zeros_like(slope)
     line = Line(stable, flat)
-    through_ends = Line(chord, torch.where(steep, under, over)).where(free, line)
+    through_ends = _through_ends(x, slope, steep, free, line)
     preferred = (x.high >= -x.low).to(slope.dtype)
     least, most = slope.clamp(max=1), slope.clamp(min=1)
     kink = Kink(free, least, most, steep, preferred)
@@ -110,6 +100,22 @@ def bent(x: Interval, slope: Tensor) -> Relaxation:
     steepest = torch.maximum(through_ends.slope.abs(), torch.maximum(least.abs(), most.abs()))
     size = steepest * x.size + through_ends.offset.abs()
     return Relaxation(lower, upper, size, kink)
+
+
+def _through_ends(x: Interval, slope: Tensor, steep: Tensor, free: Tensor, line: Line) -> Line:
+    """The line over both ends of an interval that crosses the kink; `line` elsewhere."""
+    # Most intervals do not cross, and there are many: work on the others only.
+    low, high, slope = x.low[free], x.high[free], slope[free]
+    chord = (high - slope * low) / (high - low)
+    at_low = minus(
+        Interval(below(low * slope), above(low * slope)),
+        times(Interval.exactly(low), Interval.exactly(chord)),
+    )
+    at_high = minus(Interval.exactly(high), times(Interval.exactly(high), Interval.exactly(chord)))
+    over = torch.maximum(at_low.high, at_high.high)
+    under = torch.minimum(at_low.low, at_high.low)
+    offset = torch.where(steep[free], under, over)
+    return Line(line.slope.masked_scatter(free, chord), line.offset.masked_scatter(free, offset))
 
 
 def _relu(call: Call[Interval]) -> Relaxation:

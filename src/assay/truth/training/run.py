@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
+from assay.bounds.one_thread import one_thread
 from assay.errors import BadInput
 from assay.truth.training.checkpoint import Saved, load, save
 from assay.truth.training.look import Look
@@ -117,17 +117,6 @@ def trained_here(schedule: Schedule, setting: Setting) -> Trained:
     with one_thread():
         (standing,) = train(schedule, [setting], torch.device("cpu"))
     return standing.recorded("network", schedule, standing.places, {})
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Small tensors: more threads only wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def counted(
