@@ -6,13 +6,11 @@ a stopped command goes on with, and at the end `calibration.json` and `calibrati
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,21 +18,20 @@ from typing import Any
 from assay import __version__
 from assay.analyse.analysers import chosen
 from assay.analyse.calibration.known import Effort, KnownQuestion
-from assay.analyse.calibration.measured import LEVEL, Measured, contradicted
+from assay.analyse.calibration.measured import Measured
 from assay.errors import BadInput, CannotCertify
 from assay.suite.build import build
+from assay.suite.calibration_files import Calibration, measured_row, write_calibration
 from assay.suite.checking import Checked, Claim, check
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.line_journal import LineJournal, line_journal
 from assay.suite.spec import load_suite
-from assay.suite.whole_file import write_whole
 from assay.suite.workers import Watcher, parallel
 from assay.truth.record import Truth, read_truth
 
 SUITE = "calibration"
 QUESTIONS = "questions"
-PROGRESS, TABLE, DOCUMENT = ".calibration.jsonl", "calibration.csv", "calibration.json"
-SCHEMA = 1
+PROGRESS = ".calibration.jsonl"
 _BUSY = "another `assay calibrate` is at work in it; wait for it, or choose another folder"
 
 
@@ -74,41 +71,6 @@ class MeasureTask:
     subject: Subject
     effort: Effort
     analysers: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """All rows, question after question; `already` questions were measured before."""
-
-    head: dict[str, Any]
-    rows: tuple[Measured, ...]
-    already: int
-    seconds: float
-
-    @property
-    def broken(self) -> list[Measured]:
-        """Theorems that luck does not save: a defect of ours, or of the truth."""
-        return [row for row in contradicted(self.rows) if row.holds]
-
-    @property
-    def document(self) -> dict[str, Any]:
-        broken = {id(row) for row in contradicted(self.rows)}
-        return {
-            "schema": SCHEMA,
-            **self.head,
-            "level": LEVEL,
-            "seconds": round(self.seconds, 1),
-            "rows": [
-                {
-                    **asdict(row),
-                    "rate": row.rate,
-                    "interval": row.interval,
-                    "luck": row.luck,
-                    "contradicted": id(row) in broken,
-                }
-                for row in self.rows
-            ],
-        }
 
 
 def built_questions(folder: Path, jobs: int, watcher: Watcher) -> Path:
@@ -167,8 +129,7 @@ def calibrate(
         rows = tuple(row for subject in subjects for row in found[subject.name])
         seconds = time.perf_counter() - begun
         made = Calibration(head, rows, len(known), seconds)
-        write_whole(folder / TABLE, _table(made).encode())
-        write_whole(folder / DOCUMENT, (json.dumps(made.document, indent=1) + "\n").encode())
+        write_calibration(folder, made)
     return made
 
 
@@ -230,7 +191,7 @@ def _known(journal: LineJournal, head: Mapping[str, Any], place: Path) -> dict[s
     found: dict[str, list[Measured]] = {}
     for line in journal.lines:
         try:
-            found[line["question"]] = [Measured(**row) for row in line["rows"]]
+            found[line["question"]] = [measured_row(row) for row in line["rows"]]
         except (KeyError, TypeError):
             continue
     return found
@@ -260,34 +221,3 @@ def _measured(
             found[name] = outcome.result
             watcher.finished(name, outcome.seconds)
     return found
-
-
-_PLAIN = [field.name for field in fields(Measured) if field.name not in ("figures", "left_out")]
-
-
-def _table(made: Calibration) -> str:
-    rates = {question["name"]: question for question in made.head["questions"]}
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    measured = ["error_rate", "error_lower", "error_upper", "figures", "left_out"]
-    writer.writerow(["kind", "inputs", "p", *_PLAIN, *measured])
-    for row in made.rows:
-        about = rates[row.question]
-        low, high = row.interval or (None, None)
-        figures = "; ".join(f"{name} = {_short(value)}" for name, value in row.figures.items())
-        writer.writerow(
-            [
-                about["kind"],
-                about["inputs"],
-                _short(about["rate"]),
-                *(_short(getattr(row, name)) for name in _PLAIN),
-                *map(_short, (row.rate, low, high)),
-                figures,
-                row.left_out,
-            ]
-        )
-    return out.getvalue()
-
-
-def _short(value: object) -> object:
-    return f"{value:.6g}" if isinstance(value, float) else value
