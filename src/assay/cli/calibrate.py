@@ -33,7 +33,7 @@ def calibrate(
     budget: Annotated[
         int | None,
         typer.Option(
-            "--samples-budget", help="Most samples an analyser and question; usually 20 million."
+            "--samples-budget", help="Most samples an analyser and question; usually 8 million."
         ),
     ] = None,
     error: Annotated[

@@ -137,14 +137,17 @@ def measure_task(task: MeasureTask) -> list[Measured]:
     """Every analyser on one question (in a worker)."""
     import torch
 
-    from assay.analyse.asked import of_files
+    from assay.analyse.asked import only_case
+    from assay.question.asked import read_question
 
     torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
     subject = task.subject
+    network, specification = read_question(subject.onnx, subject.vnnlib)
     question = KnownQuestion(
         subject.name,
         subject.kind,
-        of_files(subject.onnx, subject.vnnlib),
+        network,
+        only_case(specification.cases, subject.vnnlib),
         Fraction(subject.lower),
         Fraction(subject.upper),
         task.effort.seed,

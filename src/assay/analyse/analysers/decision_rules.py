@@ -30,8 +30,8 @@ from assay.analyse.rules import methods, rule_for
 from assay.analyse.stopping import operation
 
 ZONES = (2, 10)
-FEWEST_REPEATS = 100
-"""Fewer tell nothing about an error of a per cent."""
+FEWEST_REPEATS = 50
+"""Fewer tell nothing, even when many questions are taken together."""
 _MOST_LOOKS = 2**16
 """Rules that look more often are not followed exactly: that would take longer than to run them."""
 

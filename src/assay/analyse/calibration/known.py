@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analyse.asked import Asked
+from assay.analyse.asked import Asked, of_case
 from assay.analyse.trials import Trials
 from assay.errors import BadInput
+from assay.question.network import Network
+from assay.question.property import Case
 
 FIRST_TRIALS = 64
 MOST_TRIALS_AT_ONCE = 65_536
@@ -26,7 +29,7 @@ class Effort:
     """
 
     repeats: int = 400
-    samples: int = 20_000_000
+    samples: int = 8_000_000
     error: float = 0.01
     seed: int = 0
 
@@ -66,11 +69,16 @@ class KnownQuestion:
 
     name: str
     kind: str
-    asked: Asked
+    network: Network
+    case: Case
     lower: Fraction
     upper: Fraction
     seed: int = 0
     _records: dict[int, FailureRecord] = field(default_factory=dict)
+
+    @cached_property
+    def asked(self) -> Asked:
+        return of_case(self.network, self.case)
 
     def __post_init__(self) -> None:
         if not 0 < self.lower <= self.upper < 1:
