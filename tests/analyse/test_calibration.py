@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from planted_question import known_question
@@ -24,6 +26,15 @@ from assay.errors import BadInput
 EFFORT = Effort(repeats=60, samples=600_000)
 WIDE = {"kind": "soft_box", "inputs": 2, "width": 0.3, "neurons": 2, "dilution": 0}
 UNLIKELY = 1e-6
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """As in the workers of the command: threads that wait for each other take ten times as long."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
