@@ -158,6 +158,28 @@ def test_streams_do_not_depend_on_how_they_are_asked_for(question: KnownQuestion
     assert not np.array_equal(question.record(4).first(5000), whole)
 
 
+@pytest.mark.parametrize(
+    ("samples", "expected", "words"),
+    [
+        ((None, None), None, "none"),
+        ((1000.0, 1000.0), None, "1,000"),
+        ((100.0, 300.0), None, "200 (median)"),
+        ((100.0, 1200.0), 1000.0, "65/p (exact 100/p)"),
+        ((100.0,), 200.0, "10/p (exact 20/p)"),
+    ],
+)
+def test_samples_are_told_in_a_few_words(
+    samples: tuple[float | None, ...], expected: float | None, words: str
+) -> None:
+    rates = {"0": 0.1, "1": 0.1}
+    rows = [
+        Measured("a", str(n), "e", "s", 0.01, True, 9, 0, taken, None, expected)
+        for n, taken in enumerate(samples)
+    ]
+    (found,) = summaries(rows, rates)
+    assert found.samples == words
+
+
 class TestLuck:
     @given(
         runs=st.integers(1, 2000),

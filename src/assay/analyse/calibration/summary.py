@@ -59,17 +59,21 @@ class Summary:
 
     @property
     def samples(self) -> str:
-        """Fixed numbers as they are; others as multiples of 1/p, measured and exact."""
-        if len({row.samples for row in self.rows}) == 1 and len(self.rows) > 1:
-            return f"{self.rows[0].samples:,.0f}"
-        means = [row.samples * self.rates[row.question] for row in self.rows if row.samples]
+        """Fixed numbers as they are; others as multiples of 1/p (medians), measured and exact."""
+        used = [(row.samples, row) for row in self.rows if row.samples is not None]
+        numbers = [samples for samples, _ in used]
+        if not used:
+            return "none"
+        if len(used) > 1 and len(set(numbers)) == 1:
+            return f"{numbers[0]:,.0f}"
         exact = [
             row.expected_samples * self.rates[row.question]
-            for row in self.rows
-            if row.expected_samples
+            for _, row in used
+            if row.expected_samples is not None
         ]
         if not exact:
-            return f"{median(row.samples or 0.0 for row in self.rows):,.0f}"
+            return f"{median(numbers):,.0f} (median)"
+        means = [samples * self.rates[row.question] for samples, row in used]
         return f"{median(means):.3g}/p (exact {median(exact):.3g}/p)"
 
 
