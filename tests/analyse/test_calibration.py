@@ -137,6 +137,11 @@ class TestDecisions:
             assert "samples do not pay for" in row.left_out
         assert summaries([row], {"made": question.rate}) == []
 
+    def test_a_rate_above_one_half_has_one_promise_only(self) -> None:
+        lenient, strict = traps(known_like(Fraction(3, 5)), EFFORT)
+        assert isinstance(lenient, Trap)
+        assert strict == "2 p is no failure rate: there is no eps to promise"
+
 
 def test_roma_believes_in_a_law_that_a_pocket_breaks() -> None:
     knobs = {"inputs": 10, "gamma": 200, "lead": 0.1, "classes": 3, "neurons": 24, "dilution": 0}

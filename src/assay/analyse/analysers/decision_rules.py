@@ -29,6 +29,7 @@ from assay.analyse.promise import Promise
 from assay.analyse.rules import methods, rule_for
 from assay.analyse.stopping import operation
 
+SAYS_ROBUST, SAYS_NOT_ROBUST = "says robust at eps = p", "says not robust at eps' = p"
 ZONES = (2, 10)
 FEWEST_REPEATS = 50
 """Fewer tell nothing, even when many questions are taken together."""
@@ -58,11 +59,11 @@ def _affordable(question: KnownQuestion, effort: Effort, *, says_robust: bool) -
     for zone in ZONES:
         if says_robust:
             low, high = question.at_most / zone, question.at_most
-            event, setting = "says robust at eps = p", f"eps' = p/{zone}"
+            event, setting = SAYS_ROBUST, f"eps' = p/{zone}"
             wrong = Verdict.ROBUST
         else:
             low, high = question.at_least, zone * question.at_least
-            event, setting = "says not robust at eps' = p", f"eps = {zone} p"
+            event, setting = SAYS_NOT_ROBUST, f"eps = {zone} p"
             wrong = Verdict.NOT_ROBUST
         if high >= 1:
             continue
@@ -71,12 +72,14 @@ def _affordable(question: KnownQuestion, effort: Effort, *, says_robust: bool) -
         repeats = effort.repeats_of(needed)
         if repeats >= fewest:
             return Trap(event, setting, promise, wrong, repeats)
+    if not needed:
+        return f"{ZONES[0]} p is no failure rate: there is no eps to promise"
     return f"{effort.samples:.3g} samples do not pay for {fewest} repeats of about {needed:.2g}"
 
 
 def measure(method: Method, question: KnownQuestion, effort: Effort) -> tuple[Measured, ...]:
     """Both errors of one rule."""
-    events = ("says robust at eps = p", "says not robust at eps' = p")
+    events = (SAYS_ROBUST, SAYS_NOT_ROBUST)
     return tuple(
         _measured(method, question, trap)
         if isinstance(trap, Trap)
