@@ -61,7 +61,7 @@ def sentences(found: Calibration, folder: Path) -> Iterator[str]:
     left = Counter(row.analyser for row in found.rows if row.left_out)
     if left:
         words = ", ".join(f"{name} {count}" for name, count in left.items())
-        yield f"Rows left out because the samples of the budget do not suffice: {words}."
+        yield f"Rows left out, for reasons that {TABLE} gives: {words}."
     for row in found.broken:
         yield (
             f"CONTRADICTED: {row.analyser} on {row.question}: {row.errors} errors in {row.runs} "
