@@ -40,7 +40,7 @@ def calibrate(
         float, typer.Option(help="The error probability that is asked of every promise.")
     ] = 0.01,
     quick: Annotated[
-        bool, typer.Option("--quick", help="50 runs and half a million samples: half a minute.")
+        bool, typer.Option("--quick", help="50 runs and half a million samples: a CPU minute.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
