@@ -18,7 +18,8 @@ error that is added on both sides:
   coordinate alone is linear away from its ends, and nothing is lost there.
 * What the plane's own level may be off, times V' <= 1 / b_1.
 
-Every number of coordinates from one to n is tried; the one with the least error counts.
+Where all n coordinates make a large error, every smaller number is tried, and the least error
+counts.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from assay.bounds.rounding import TINY, UNIT, gamma
 MOST_COORDINATES = 16
 _MOST_TERMS = 2**21
 """Subsets of all rows that are summed at once."""
+_GOOD = 2.0**-40
+"""With an error up to this nobody asks whether fewer coordinates are better."""
 
 
 def shares_below(weights: Tensor, offsets: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
@@ -41,47 +44,54 @@ def shares_below(weights: Tensor, offsets: Tensor, slack: Tensor) -> tuple[Tenso
     For weights [N, n] and any offset within `slack` of the one given, [N] each. An offset that is
     infinite decides; where a weight is not a number nothing is known.
     """
-    turn = max(1, _MOST_TERMS >> weights.shape[1])
-    parts = [torch.split(t, turn) for t in (weights, offsets, slack)]
-    found = [_shares(*part) for part in zip(*parts, strict=True)]
-    low, high = (torch.cat(side) for side in zip(*found, strict=True))
-    return low, high
-
-
-def _shares(weights: Tensor, offsets: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
-    ordered = weights.abs().sort(dim=1, descending=True).values
-    distance, reach = offsets.abs(), ordered.sum(1)
+    sizes, distance = weights.abs(), offsets.abs()
+    reach = sizes.sum(1)
     doubt = slack + gamma(weights.shape[1] + 16) * (reach + distance) + TINY
-    value, error = _smaller_part(ordered, distance, doubt)
-    low, high = (value - error).clamp(0, 1), (value + error).clamp(0, 1)
     # A plane beyond all corners cuts nothing off.
     beyond = (reach + doubt <= distance) | (torch.isinf(distance) & torch.isfinite(reach))
-    low, high = (torch.where(beyond, 0.0, end) for end in (low, high))
+    low, high = torch.zeros_like(reach), (~beyond).to(reach.dtype)
+    cut = (~beyond).nonzero().flatten()
+    rows = max(1, _MOST_TERMS >> weights.shape[1])
+    for turn in torch.split(cut, rows) if len(cut) and weights.shape[1] else ():
+        value, error = _smaller_part(sizes[turn], distance[turn], doubt[turn])
+        low[turn], high[turn] = (value - error).clamp(0, 1), (value + error).clamp(0, 1)
     holds = offsets < 0
     return torch.where(holds, 1 - high, low), torch.where(holds, 1 - low, high)
 
 
-def _smaller_part(ordered: Tensor, distance: Tensor, doubt: Tensor) -> tuple[Tensor, Tensor]:
-    """V where the plane has this distance from the middle, and its error; weights descend."""
-    best, least = torch.full_like(distance, 0.5), torch.full_like(distance, math.inf)
-    if not ordered.shape[1]:
-        return best, least
+def _smaller_part(sizes: Tensor, distance: Tensor, doubt: Tensor) -> tuple[Tensor, Tensor]:
+    """V where the plane has this distance from the middle, and its error."""
+    ordered = sizes.sort(dim=1, descending=True).values
     unit = 2 * ordered[:, 0]
     ordered, distance, doubt = ordered / unit.unsqueeze(1), distance / unit, doubt / unit
+    coordinates = ordered.shape[1]
+    best, least = _with_kept(ordered, distance, doubt, coordinates)
+    least = torch.nan_to_num(least, nan=math.inf)
+    poor = (least > _GOOD).nonzero().flatten()
+    if len(poor):
+        hard = (ordered[poor], distance[poor], doubt[poor])
+        for kept in range(1, coordinates):
+            value, error = _with_kept(*hard, kept)
+            # Where a width is zero the error is no number, and fewer coordinates do.
+            better = error < least[poor]
+            best[poor] = torch.where(better, value, best[poor])
+            least[poor] = torch.where(better, error, least[poor])
+    return torch.nan_to_num(best, nan=0.5), least
+
+
+def _with_kept(
+    ordered: Tensor, distance: Tensor, doubt: Tensor, kept: int
+) -> tuple[Tensor, Tensor]:
+    """V and its error with the `kept` largest coordinates; the widest is 1."""
     widths = 2 * ordered
     sums, signs = widths.new_zeros(len(widths), 1), widths.new_ones(1)
-    level = -distance
-    for kept in range(1, widths.shape[1] + 1):
-        sums = torch.cat([sums, sums + widths[:, kept - 1 : kept]], 1)
+    for number in range(kept):
+        sums = torch.cat([sums, sums + widths[:, number : number + 1]], 1)
         signs = torch.cat([signs, -signs])
-        level = level + ordered[:, kept - 1]
-        value, rounding = _cut_corner(widths[:, :kept], level, sums, signs)
-        error = rounding + _left_out(widths, kept, level - doubt) + doubt
-        error = error * (1 + gamma(64)) + 4 * UNIT
-        # Where a width is zero the error is no number, and fewer coordinates do.
-        better = error < least
-        best, least = torch.where(better, value, best), torch.where(better, error, least)
-    return best, least
+    level = ordered[:, :kept].sum(1) - distance
+    value, rounding = _cut_corner(widths[:, :kept], level, sums, signs)
+    error = rounding + _left_out(widths, kept, level - doubt) + doubt
+    return value, error * (1 + gamma(64)) + 4 * UNIT
 
 
 def _cut_corner(
@@ -93,9 +103,13 @@ def _cut_corner(
     positive = torch.where(cuts, level, 1.0).unsqueeze(1)
     ratio = (positive / widths).prod(1) / math.factorial(kept)
     y = ((positive - sums) / positive).clamp(min=0)
-    value = ratio * (y**kept @ signs)
     g = gamma(2**kept + kept * (kept + 8) + 16)
-    rounding = ratio * (g * ((y + 4 * g) ** (kept - 1)).sum(1))
+    y_above = y + 4 * g
+    powers, powers_above = torch.ones_like(y), torch.ones_like(y)
+    for _ in range(kept - 1):
+        powers, powers_above = powers * y, powers_above * y_above
+    value = ratio * ((powers * y) @ signs)
+    rounding = ratio * (g * powers_above.sum(1))
     return torch.where(cuts, value, 0.0), torch.where(cuts, rounding, 0.0)
 
 
