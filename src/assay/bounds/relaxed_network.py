@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from assay.bounds.backward import Link, least, merged, pushed
+from assay.bounds.forward import Carried
 from assay.bounds.operators.relaxation import KINKED
 from assay.bounds.rounding import Interval
 from assay.question.network import Network
@@ -50,6 +51,8 @@ class RelaxedNetwork:
     links: Sequence[Link]
     empty: Tensor
     nodes: int
+    carried: Mapping[str, Carried] = field(default_factory=dict)
+    """Tensors of which lines in the box are known."""
 
     def on_outputs(self, functional: Tensor) -> dict[str, Tensor]:
         shape = (*functional.shape[:2], *self.network.output_shape)

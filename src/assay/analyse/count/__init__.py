@@ -1,0 +1,1 @@
+"""Counting: proved bounds of the share of a box on which a violation holds."""

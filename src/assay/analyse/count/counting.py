@@ -1,0 +1,212 @@
+"""Branch and bound of a violation rate: lower and upper bounds that are proved at any moment.
+
+The cells of the box that are least known are halved again and again; linear bounds put the
+boundary of the violation in each between two planes, whose shares of the cell are known in closed
+form. Sums are of integers and every rounding is outward, so that the rate lies between the two
+bounds for the real function of the network's weights, on the box as the text writes it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from assay.analyse.count.cells import QUANTA, Cells, Grid, halves, joined
+from assay.analyse.count.halfspace import MOST_COORDINATES
+from assay.analyse.count.planes import Bounder
+from assay.analyse.count.settings import Settings
+from assay.errors import Unsupported
+from assay.question.asked import refuse_misfits
+from assay.question.network import Network
+from assay.question.point_evaluation import PointEvaluation
+from assay.question.property import Case
+
+Ending = Literal["gap", "time", "cells", "all", "interrupted"]
+ENDINGS: dict[Ending, str] = {
+    "gap": "the gap is reached",
+    "time": "the time is over",
+    "cells": "the undecided cells fill the memory allowed",
+    "all": "nothing is left that halving would narrow",
+    "interrupted": "it was stopped",
+}
+_WHOLE = 1 << QUANTA
+_WELL_KNOWN = 2.0**-40
+"""A cell is closed when its share of violations is known within this."""
+_SWEEP = 8
+"""At least one of so many open cells is halved before they are ordered again."""
+_MUCH = 16
+"""Of those, only cells whose gap is not below the greatest divided by this."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The rate lies in [lower, upper]; `boxes` were bounded, `undecided` cells are left.
+
+    `undecided_share` is the part of the box that they fill.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    boxes: int
+    undecided: int
+    undecided_share: Fraction
+    ending: Ending
+    seconds: float
+    cpu_seconds: float
+
+    @property
+    def gap(self) -> Fraction:
+        return self.upper - self.lower
+
+
+def count(network: Network, case: Case, settings: Settings | None = None) -> Counted:
+    """Bounds of the share of the case's box on which its violation holds."""
+    return Search(network, case, settings or Settings()).run()
+
+
+class Search:
+    """One count. It may be stopped anywhere: what is proved so far stands."""
+
+    def __init__(self, network: Network, case: Case, settings: Settings) -> None:
+        refuse_misfits(network, [case])
+        self.network, self.case, self.settings = network, case, settings
+        self.grid = Grid.of(case.box)
+        if len(self.grid.moving) > MOST_COORDINATES:
+            raise Unsupported(
+                f"{network.place}: {len(self.grid.moving)} inputs differ within the box, and "
+                f"counting by halving boxes takes at most {MOST_COORDINATES}; use assay weakened, "
+                "which samples"
+            )
+        self.cells: Cells | None = None
+        """The cells that halving may narrow, after `run`."""
+        self.bounds = (0, _WHOLE)
+        self.boxes = 0
+        self._known = _Known(0, _WHOLE, _WHOLE, 1)
+        self._ending: Ending = "interrupted"
+        self._begun = (time.monotonic(), time.process_time())
+
+    @property
+    def sums(self) -> tuple[int, int]:
+        """Quanta that surely and possibly violate, by all cells as they are now."""
+        return self._known.low, self._known.high
+
+    @property
+    def so_far(self) -> Counted:
+        low, high = self.bounds
+        return Counted(
+            Fraction(low, _WHOLE),
+            Fraction(high, _WHOLE),
+            self.boxes,
+            self._known.cells,
+            Fraction(self._known.quanta, _WHOLE),
+            self._ending,
+            time.monotonic() - self._begun[0],
+            time.process_time() - self._begun[1],
+        )
+
+    def run(self, heard: Callable[[Counted], None] | None = None) -> Counted:
+        """Halve cells until the settings say stop; `heard` is told after every batch."""
+        known = self._without_halving()
+        if known is not None:
+            self._learn(known)
+            self._ending = "all"
+            return self.so_far
+        bounder = Bounder(self.network, self.grid, self.case.violation)
+        corner = torch.zeros(1, len(self.grid.moving), dtype=torch.float64)
+        root = bounder.cells(corner, torch.ones_like(corner))
+        self.boxes = 1
+        self._learn(_Known.of(root, root))
+        cells = root.at(_open(root))
+        ending = self._stop()
+        while ending is None and len(cells):
+            chosen, rest = _chosen(cells, bounder.at_once // 2 or 1)
+            parts = [cells.at(rest)]
+            for number in torch.split(chosen, bounder.at_once // 2 or 1):
+                parents = cells.at(number)
+                ending = ending or self._stop()
+                parts.append(parents if ending else self._halved(bounder, parents))
+                if heard is not None and not ending:
+                    heard(self.so_far)
+            cells = joined(parts)
+        self.cells = cells
+        self._ending = ending or self._stop() or "all"
+        return self.so_far
+
+    def _halved(self, bounder: Bounder, parents: Cells) -> Cells:
+        """The open ones among the halves; everything is accounted for."""
+        children = bounder.cells(*halves(parents))
+        open_ = children.at(_open(children))
+        self.boxes += len(children)
+        self._learn(self._known.replacing(_Known.of(parents, parents), _Known.of(children, open_)))
+        return open_
+
+    def _learn(self, known: _Known) -> None:
+        """What was proved before stays so, should the halves be bounded less well."""
+        self._known = known
+        self.bounds = (max(self.bounds[0], known.low), min(self.bounds[1], known.high))
+
+    def _stop(self) -> Ending | None:
+        if self.bounds[1] - self.bounds[0] <= int(self.settings.gap * _WHOLE):
+            return "gap"
+        if time.monotonic() - self._begun[0] >= self.settings.seconds:
+            return "time"
+        return "cells" if self._known.cells >= self.settings.most_cells else None
+
+    def _without_halving(self) -> _Known | None:
+        """A violation that always or never holds, and a box that is one point."""
+        disjuncts = self.case.violation.disjuncts
+        if not disjuncts or not all(disjuncts):
+            always = _WHOLE if disjuncts else 0
+            return _Known(always, always, 0, 0)
+        if len(self.grid.moving):
+            return None
+        point = PointEvaluation(self.network, self.case.box.lower)
+        low, high = point.margin(self.case.violation) or (-math.inf, math.inf)
+        kept, violated = low > 0, high <= 0
+        return _Known(_WHOLE * violated, _WHOLE * (not kept), 0, 0)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Quanta of the box that surely and possibly violate, and what the open cells fill."""
+
+    low: int
+    high: int
+    quanta: int
+    cells: int
+
+    @classmethod
+    def of(cls, cells: Cells, open_: Cells) -> _Known:
+        low, high, quanta = (int(t.sum()) for t in (cells.low, cells.high, open_.quanta))
+        return cls(low, high, quanta, len(open_))
+
+    def replacing(self, old: _Known, new: _Known) -> _Known:
+        return _Known(
+            self.low - old.low + new.low,
+            self.high - old.high + new.high,
+            self.quanta - old.quanta + new.quanta,
+            self.cells - old.cells + new.cells,
+        )
+
+
+def _open(cells: Cells) -> Tensor:
+    """The numbers of the cells that are worth halving."""
+    known = cells.gap.double() <= _WELL_KNOWN * cells.quanta.double()
+    return (~known & (cells.axis >= 0)).nonzero().flatten()
+
+
+def _chosen(cells: Cells, batch: int) -> tuple[Tensor, Tensor]:
+    """The numbers of the cells to halve next, widest gaps first, and of the others."""
+    gap = cells.gap
+    best = gap.topk(min(len(cells), max(batch, len(cells) // _SWEEP)))
+    chosen = best.indices[best.values >= best.values[0] // _MUCH]
+    others = torch.ones(len(cells), dtype=torch.bool)
+    others[chosen] = False
+    return chosen, others.nonzero().flatten()
