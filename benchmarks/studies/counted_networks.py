@@ -2,10 +2,11 @@
 
     python -m studies.counted_networks
 
-Seven small networks on the unit cube and five ACAS Xu networks under phi_2. RoMA and the plain count
-take the paper's 10,000 samples, and 100, at which normality is rejected less often. The bounds come from `assay.analyse.count`; where they stay wide, the undecided part is
-sampled, which gives an interval of stated confidence. A network with one output has no
-confidences, so RoMA gets its margin there; the others get both scores.
+Seven small networks on the unit cube and five ACAS Xu networks under phi_2. RoMA and the plain
+count take the paper's 10,000 samples, and 100, at which normality is rejected less often. The
+bounds come from `assay.analyse.count`; where they stay wide, the undecided part is sampled, which
+gives an interval of stated confidence. A network with one output has no confidences, so RoMA gets
+its margin there; the others get both scores.
 """
 
 from __future__ import annotations

@@ -171,6 +171,7 @@ def test_intervals_cover_the_exact_rate_as_often_as_they_say() -> None:
     [
         (NORMAL[:7], "too few"),
         (np.zeros(100), "the same number"),
+        (1 + np.spacing(1.0) * (np.arange(100) == 7), "the same number"),
         (np.append(NORMAL, np.inf), "infinite"),
         (np.sign(NORMAL), "rejected, before and after"),
     ],

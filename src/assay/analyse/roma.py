@@ -19,6 +19,8 @@ from assay.analyse.box_cox import BoxCox, fitted_box_cox
 from assay.analyse.normality import FEWEST, NormalFit, fitted_normal
 
 Basis = Literal["normal", "box-cox", "counting"]
+_ROUNDING = 1e-14
+"""Scores of this relative spread differ by the order of a summation, and by nothing else."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,8 @@ def _unfit(scores: NDArray[np.float64]) -> str:
         return f"{len(scores)} samples are too few for a test of normality, which needs {FEWEST}"
     if not np.isfinite(scores).all():
         return "some scores are infinite"
-    if not scores.std() > 0:
-        return "all scores are the same number"
+    if not scores.std() > _ROUNDING * np.abs(scores).max():
+        return "all scores are the same number, but for rounding"
     return ""
 
 

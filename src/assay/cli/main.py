@@ -12,6 +12,7 @@ from assay.cli import (
     attack,
     audit,
     build,
+    calibrate,
     certify,
     check,
     count,
@@ -85,6 +86,7 @@ app.command(name="train")(train.train)
 app.add_typer(weakened.group, name="weakened")
 app.command(name="roma")(roma.roma)
 app.command(name="count")(count.count)
+app.command(name="calibrate")(calibrate.calibrate)
 
 
 def _show_version(wanted: bool) -> None:

@@ -30,6 +30,10 @@ def report(
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="With --charts: the two verifiers of the scatter plot."),
     ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Add a calibration.json of `assay calibrate`."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     rules: Annotated[str, typer.Option(help="Rules of VNN-COMP: 2026 or 2024.")] = "2026",
 ) -> None:
@@ -40,6 +44,8 @@ def report(
       assay report runs/first -o report.html
 
       assay report runs/first runs/second -o report.html --charts figures --png --pair milp marabou
+
+      assay report runs/first -o report.html --calibration calibration/calibration.json
     """
     from assay.cli.output import print_json, print_line
     from assay.report.page import write_report
@@ -50,7 +56,14 @@ def report(
         raise BadInput("--png and --pair are about chart files; name their folder with --charts")
     year: Year = "2024" if rules == "2024" else "2026"
     written = write_report(
-        runs, benchmark, output, year=year, charts=charts, pair=pair, with_png=png
+        runs,
+        benchmark,
+        output,
+        year=year,
+        charts=charts,
+        pair=pair,
+        with_png=png,
+        calibration=calibration,
     )
     if written.incomplete:
         print(f"assay: {written.incomplete}", file=sys.stderr)

@@ -16,6 +16,7 @@ from assay.errors import BadInput
 from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row, Scores
 from assay.judge.vnncomp_score import Year
 from assay.report.banner import banners, seconds, segments
+from assay.report.calibration_section import section as calibration_section
 from assay.report.chart_files import refuse_foreign_charts, write_chart_files
 from assay.report.charts import cactus, paired_times, scatter, solved_times
 from assay.report.details import details
@@ -25,6 +26,7 @@ from assay.report.material import Material, gather
 from assay.report.own_files import refuse_foreign, write_whole
 from assay.report.self_contained import render_page
 from assay.report.wording import GROUP_NOTE, GROUP_TITLE, OUTCOME_MEANING, WORST_FIRST
+from assay.suite.calibration_files import Calibration, read_calibration
 
 EMBEDDED_CHARACTERS = 6_000_000
 """How much of commands, logs, witnesses and questions a page holds; the rest stays in the run."""
@@ -68,19 +70,24 @@ def write_report(
     pair: tuple[str, str] | None = None,
     with_png: bool = False,
     embedded: int = EMBEDDED_CHARACTERS,
+    calibration: Path | None = None,
 ) -> Report:
     """Write the page about runs of one benchmark to `target`.
 
     `benchmark` is needed only where the folder has moved since the runs. `only` leaves out all
     other verifiers. `checked` holds the independent checker's line about an instance, by name,
     where it was asked. `charts` is a folder for the charts as files: see `write_charts`.
+    `calibration` is a calibration.json, shown in a section of its own.
     """
     refuse_foreign(target)
+    calibrated = None if calibration is None else read_calibration(calibration)
     if charts:
         refuse_foreign_charts(charts, _CHARTS, with_png)
     material = gather(runs, benchmark, year, only)
     why = explained(material)
-    html = render(material, target, checked or {}, made or datetime.now(UTC), embedded, why)
+    html = render(
+        material, target, checked or {}, made or datetime.now(UTC), embedded, why, calibrated
+    )
     write_whole(target, html)
     drawn = _write_charts(material, charts, pair, with_png) if charts else ()
     return Report(target, tuple(drawn), len(material.tasks), material.scores)
@@ -147,6 +154,7 @@ def render(
     made: datetime,
     embedded: int,
     why: Explanation | str = "",
+    calibrated: Calibration | None = None,
 ) -> str:
     data = page_data(material, details(material, embedded), checked, target)
     return render_page(
@@ -169,6 +177,7 @@ def render(
         data=Markup(script_json(data)),
         why=section(why) if isinstance(why, Explanation) else None,
         why_not=why if isinstance(why, str) else "",
+        calibration=None if calibrated is None else calibration_section(calibrated),
     )
 
 

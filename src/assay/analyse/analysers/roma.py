@@ -1,0 +1,67 @@
+"""RoMA: how far is the tail of the fitted normal law from the truth?
+
+Nothing is promised. An error is a claim of less than a tenth of the true rate where normality was
+accepted: whoever believes it takes the network for ten times safer than it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from assay.analyse.calibration.analyser import Analyser
+from assay.analyse.calibration.known import Effort, KnownQuestion
+from assay.analyse.calibration.measured import Measured
+from assay.analyse.roma_counted import RomaCounted, RomaSettings, assess
+
+NAME = "roma"
+SAMPLES = 1_000
+TOO_SAFE = 10
+
+
+def measure(question: KnownQuestion, effort: Effort) -> tuple[Measured, ...]:
+    settings = RomaSettings(SAMPLES, confidence=1 - effort.error, seed=effort.seed)
+    runs = max(1, effort.repeats_of(SAMPLES))
+    found = [assess(question.asked, settings, number=run) for run in range(runs)]
+    claims = [rate for one in found if (rate := one.extrapolation.failure_rate) is not None]
+    ratios = np.array(claims) / question.rate
+    bare = Measured(
+        NAME,
+        question.name,
+        f"claims less than p/{TOO_SAFE}",
+        f"n = {SAMPLES:,}",
+        promised=None,
+        holds=False,
+        runs=runs,
+        errors=int((ratios < 1 / TOO_SAFE).sum()),
+        samples=float(SAMPLES),
+        most_samples=SAMPLES,
+        expected_samples=float(SAMPLES),
+    )
+    return (replace(bare, figures=_figures(question, found, ratios)),)
+
+
+def _figures(
+    question: KnownQuestion, found: list[RomaCounted], ratios: np.ndarray
+) -> dict[str, float | None]:
+    some = bool(len(ratios))
+    missed = [question.misses(one.counted.lower, one.counted.upper) for one in found]
+    return {
+        "normality accepted": len(ratios) / len(found),
+        "median claim / p": float(np.median(ratios)) if some else None,
+        "least claim / p": float(ratios.min()) if some else None,
+        "largest claim / p": float(ratios.max()) if some else None,
+        "counted interval misses": float(np.mean(missed)),
+    }
+
+
+ANALYSERS = (
+    Analyser(
+        NAME,
+        "estimate",
+        "nothing: the rate is read off the tail of a normal law that a test did not reject",
+        False,
+        measure,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Analysers against questions whose failure rate is known: what they promise and what they do."""

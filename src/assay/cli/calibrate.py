@@ -1,0 +1,98 @@
+"""`assay calibrate`: what statistical analysers promise, against what is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.process_signals import resumable
+
+QUICK_REPEATS, QUICK_SAMPLES = 50, 500_000
+
+
+def calibrate(
+    benchmark: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]",
+            help="A benchmark whose truths have failure rates; default: the bundled one.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")
+    ] = Path("calibration"),
+    analyser: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An analyser; may be repeated; default: all."),
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="Independent runs a question; usually 400.")
+    ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            "--samples-budget", help="Most samples an analyser and question; usually 8 million."
+        ),
+    ] = None,
+    error: Annotated[
+        float, typer.Option(help="The error probability that is asked of every promise.")
+    ] = 0.01,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="50 runs and half a million samples: a CPU minute.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Run every analyser on questions of proven failure rate, and count its errors.
+
+    Writes calibration.json, calibration.csv and calibration.svg. A rate that is too small for the
+    budget is left out for the methods that cannot reach it, and that is said. Exit code 1 if a
+    promise that is a theorem is contradicted beyond luck (1e-6 over all tests together).
+
+    What is finished is kept: a command that is stopped goes on when it is given again. See
+    docs/calibration.md.
+
+    Examples:
+
+      assay calibrate
+
+      assay calibrate --quick -o quick
+
+      assay calibrate bench --analyser decide-paper --analyser decide-sprt --error 0.05
+    """
+    from assay.analyse.analysers import chosen
+    from assay.analyse.calibration.known import Effort
+    from assay.cli.calibrate_view import show
+    from assay.cli.output import shown_progress
+    from assay.report.calibration_chart import CHART, calibration_chart
+    from assay.report.own_files import refuse_foreign, write_whole
+    from assay.suite.calibrating import built_questions, subjects_of
+    from assay.suite.calibrating import calibrate as measured
+    from assay.suite.workers import available_cores
+
+    usual = Effort(QUICK_REPEATS, QUICK_SAMPLES) if quick else Effort()
+    effort = Effort(
+        usual.repeats if repeats is None else repeats,
+        usual.samples if budget is None else budget,
+        error,
+        seed,
+    )
+    chosen(analyser or ())
+    refuse_foreign(output / CHART)
+    cores = jobs or available_cores()
+    with resumable():
+        folder = benchmark
+        if folder is None:
+            with shown_progress("build") as watcher:
+                folder = built_questions(output, cores, watcher)
+        with shown_progress("check") as watcher:
+            subjects = subjects_of(folder, cores, watcher)
+        with shown_progress("calibrate") as watcher:
+            found = measured(subjects, effort, analyser or (), output, cores, watcher)
+    write_whole(output / CHART, calibration_chart(found.summaries))
+    show(found, output, as_json)
+    if found.broken:
+        raise typer.Exit(1)

@@ -1,0 +1,226 @@
+"""Measure analysers on questions of proven failure rate, one question a process, resumable.
+
+A folder holds `questions` (a benchmark, unless another one is named), `.calibration.jsonl`, which
+a stopped command goes on with, and at the end `calibration.json` and `calibration.csv`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from assay import __version__
+from assay.analyse.analysers import chosen
+from assay.analyse.calibration.known import Effort, KnownQuestion
+from assay.analyse.calibration.measured import Measured
+from assay.errors import BadInput, CannotCertify
+from assay.suite.build import build
+from assay.suite.calibration_files import Calibration, measured_row, write_calibration
+from assay.suite.checking import Checked, Claim, check
+from assay.suite.folder import BenchmarkFolder, FolderEntry
+from assay.suite.line_journal import LineJournal, line_journal
+from assay.suite.spec import load_suite
+from assay.suite.workers import Watcher, parallel
+from assay.truth.record import Truth, read_truth
+
+SUITE = "calibration"
+QUESTIONS = "questions"
+PROGRESS = ".calibration.jsonl"
+_BUSY = "another `assay calibrate` is at work in it; wait for it, or choose another folder"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A question on disk, with the ends between which its failure rate is proven to lie."""
+
+    name: str
+    kind: str
+    inputs: int
+    onnx: Path
+    vnnlib: Path
+    lower: str
+    upper: str
+    sha256: tuple[str, str]
+
+    @property
+    def rate(self) -> float:
+        return float((Fraction(self.lower) + Fraction(self.upper)) / 2)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "inputs": self.inputs,
+            "rate": self.rate,
+            "lower": self.lower,
+            "upper": self.upper,
+            "onnx_sha256": self.sha256[0],
+            "vnnlib_sha256": self.sha256[1],
+        }
+
+
+@dataclass(frozen=True)
+class MeasureTask:
+    subject: Subject
+    effort: Effort
+    analysers: tuple[str, ...]
+
+
+def built_questions(folder: Path, jobs: int, watcher: Watcher) -> Path:
+    """The bundled benchmark inside a folder: built now, or found there from before."""
+    place = folder / QUESTIONS
+    report = build(load_suite(SUITE), place, seed=None, jobs=jobs, watcher=watcher)
+    if report.failures:
+        first = report.failures[0]
+        raise CannotCertify(f"{place}: {first['task']} could not be built: {first['reason']}")
+    return place
+
+
+def subjects_of(path: Path, jobs: int, watcher: Watcher) -> list[Subject]:
+    """The questions of a benchmark whose failure rate is known, after its truths were checked."""
+    folder = BenchmarkFolder.open(path)
+    known = [found for entry in folder.entries if (found := _with_rate(entry)) is not None]
+    if not known:
+        raise BadInput(
+            f"{path}: no truth in it has a failure rate strictly between 0 and 1; give one with "
+            "planted questions"
+        )
+    claims = [Claim(e.name, e.onnx, e.vnnlib, truth) for e, truth, _ in known]
+    for checked in check(claims, jobs, watcher):
+        _require_verified(checked)
+    return [_subject(entry, truth) for entry, _, truth in known]
+
+
+def calibrate(
+    subjects: Sequence[Subject],
+    effort: Effort,
+    names: Sequence[str],
+    folder: Path,
+    jobs: int,
+    watcher: Watcher | None = None,
+) -> Calibration:
+    """Measure what is not known yet, and write the table and the document into the folder."""
+    begun = time.perf_counter()
+    used = tuple(analyser.name for analyser in chosen(names))
+    head: dict[str, Any] = {
+        "assay": __version__,
+        "effort": asdict(effort),
+        "analysers": {
+            a.name: {"answer": a.answer, "promise": a.promise, "holds": a.holds}
+            for a in chosen(used)
+        },
+        "questions": [subject.document for subject in subjects],
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be made ({error.strerror}); choose another") from None
+    tasks = [MeasureTask(subject, effort, used) for subject in subjects]
+    with line_journal(folder / PROGRESS, f"{folder}: {_BUSY}") as journal:
+        known = _known(journal, head, folder / PROGRESS)
+        found = _measured(tasks, known, jobs, watcher or Watcher(), journal)
+        rows = tuple(row for subject in subjects for row in found[subject.name])
+        seconds = time.perf_counter() - begun
+        made = Calibration(head, rows, len(known), seconds)
+        write_calibration(folder, made)
+    return made
+
+
+def measure_task(task: MeasureTask) -> list[Measured]:
+    """Every analyser on one question (in a worker)."""
+    import torch
+
+    from assay.analyse.asked import only_case
+    from assay.question.asked import read_question
+
+    torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
+    subject = task.subject
+    network, specification = read_question(subject.onnx, subject.vnnlib)
+    question = KnownQuestion(
+        subject.name,
+        subject.kind,
+        network,
+        only_case(specification.cases, subject.vnnlib),
+        Fraction(subject.lower),
+        Fraction(subject.upper),
+        task.effort.seed,
+    )
+    found = [analyser.measure(question, task.effort) for analyser in chosen(task.analysers)]
+    return [row for rows in found for row in rows]
+
+
+def _with_rate(entry: FolderEntry) -> tuple[FolderEntry, Path, Truth] | None:
+    if entry.truth is None:
+        return None
+    truth = read_truth(entry.truth)
+    return None if truth.violation_probability is None else (entry, entry.truth, truth)
+
+
+def _require_verified(checked: Checked) -> None:
+    if checked.status != "verified":
+        raise CannotCertify(f"{checked.truth}: {checked.status}: {checked.reason}")
+
+
+def _subject(entry: FolderEntry, truth: Truth) -> Subject:
+    from assay.question.network import load_file
+
+    said = truth.violation_probability or {}
+    lower, upper = said.get("exact") or said["lower"], said.get("exact") or said["upper"]
+    kind = str(truth.parameters.get("kind", truth.family))
+    sha256 = truth.onnx_sha256, truth.vnnlib_sha256
+    inputs = load_file(entry.onnx).inputs
+    return Subject(entry.name, kind, inputs, entry.onnx, entry.vnnlib, lower, upper, sha256)
+
+
+def _known(journal: LineJournal, head: Mapping[str, Any], place: Path) -> dict[str, list[Measured]]:
+    written = json.loads(json.dumps(head))
+    if journal.head is None:
+        journal.restart(written)
+        return {}
+    if journal.head != written:
+        keys = sorted({*written, *journal.head})
+        different = [key for key in keys if written.get(key) != journal.head.get(key)]
+        raise BadInput(
+            f"{place}: holds a calibration with another {', '.join(different)}; choose another "
+            "folder, or move this one away"
+        )
+    found: dict[str, list[Measured]] = {}
+    for line in journal.lines:
+        try:
+            found[line["question"]] = [measured_row(row) for row in line["rows"]]
+        except (KeyError, TypeError):
+            continue
+    return found
+
+
+def _measured(
+    tasks: Sequence[MeasureTask],
+    known: Mapping[str, list[Measured]],
+    jobs: int,
+    watcher: Watcher,
+    journal: LineJournal,
+) -> dict[str, list[Measured]]:
+    found = dict(known)
+    watcher.begin(len(tasks), len(found))
+    missing = [task for task in tasks if task.subject.name not in found]
+    outcomes = parallel(
+        measure_task, missing, jobs, lambda task: watcher.started(task.subject.name)
+    )
+    with closing(outcomes):
+        for outcome in outcomes:
+            name = outcome.item.subject.name
+            if outcome.error is not None:
+                raise outcome.error
+            if outcome.result is None:
+                raise BadInput(f"{name}: {outcome.death}; give fewer --jobs")
+            journal.append({"question": name, "rows": [asdict(row) for row in outcome.result]})
+            found[name] = outcome.result
+            watcher.finished(name, outcome.seconds)
+    return found

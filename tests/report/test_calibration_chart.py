@@ -1,0 +1,48 @@
+"""The picture of a calibration: dots where the axis says, coloured by whether promises hold."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+from assay.analyse.calibration.measured import Measured
+from assay.analyse.calibration.summary import summaries
+from assay.report.calibration_chart import calibration_chart
+from assay.report.drawing import PALETTE
+from assay.report.own_files import SVG_MARK
+
+SVG = "{http://www.w3.org/2000/svg}"
+ROWS = [
+    Measured("kept", "q", "misses <p>", "n = 1", 0.01, True, 1000, 10, 5.0),
+    Measured("broken", "q", "misses <p>", "n = 1", 0.01, False, 1000, 100, 5.0),
+    Measured("silent", "q", "misses <p>", "n = 1", None, False, 1000, 1000, 5.0),
+    Measured("never", "q", "misses <p>", "n = 1", 0.01, True, 1000, 0, 5.0),
+]
+KEPT, BROKEN, NOTHING = PALETTE[2], PALETTE[1], PALETTE[7]
+
+
+def big_dots(svg: str) -> list[tuple[str, float]]:
+    circles = ElementTree.fromstring(svg).iter(f"{SVG}circle")
+    return [(c.attrib["fill"], float(c.attrib["cx"])) for c in circles if c.attrib["r"] == "5.5"]
+
+
+def test_rates_lie_on_a_logarithmic_axis_in_the_colour_of_their_verdict() -> None:
+    drawn = calibration_chart(summaries(ROWS, {"q": 0.1}))
+    assert SVG_MARK in drawn
+    colours = {"broken": BROKEN, "kept": KEPT, "never": KEPT, "silent": NOTHING}
+    dots = dict(zip(sorted(colours), big_dots(drawn), strict=True))
+    assert {name: colour for name, (colour, _) in dots.items()} == colours
+    places = [dots[name][1] for name in ("never", "kept", "broken", "silent")]
+    step = (places[3] - places[0]) / 4
+    assert abs(places[1] - places[0] - 2 * step) < 0.2
+    assert abs(places[2] - places[1] - step) < 0.2
+    assert drawn.count("v18") == 3  # a promise each, but for the one that makes none
+
+
+def test_labels_fit_and_are_escaped() -> None:
+    drawn = calibration_chart(summaries(ROWS, {"q": 0.1}), page=True)
+    assert "misses &lt;p&gt;" in drawn
+    assert SVG_MARK not in drawn
+
+
+def test_nothing_measured_is_a_picture_too() -> None:
+    ElementTree.fromstring(calibration_chart([]))
