@@ -40,7 +40,8 @@ lint: $(READY)
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/pytest -n 2
+	# Two workers on two cores: more threads in each would wait for one another.
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
 
 evidence: $(READY)
 	$(BIN)/python benchmarks/evidence.py

@@ -82,7 +82,7 @@ def test_a_radius_on_levels_says_so(place: Path) -> None:
 
 @pytest.mark.parametrize("words", [("--radii", "0.1,0.1"), ("--radii", 0.1, "--eps", "0.1,0.1")])
 def test_nothing_counts_twice(place: Path, words: tuple[object, ...]) -> None:
-    refused(curve(place, "data.npz", *words), "given twice, and counts once")
+    refused(curve(place, "data.npz", *words), "is given twice, and inputs would count twice")
 
 
 def test_a_first_attempt_that_failed_does_not_occupy_its_folder(place: Path) -> None:

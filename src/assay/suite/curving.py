@@ -60,9 +60,6 @@ class CurveSettings:
         named(self.method)
         if not self.radii or not self.promises:
             raise BadInput("a curve needs at least one radius and one eps; give them")
-        for what, values in (("radius", self.radii), ("eps", [p.eps for p in self.promises])):
-            if len(set(values)) < len(values):
-                raise BadInput(f"one {what} is given twice, and counts once; leave one out")
         if any(not (math.isfinite(r) and r > 0) for r in self.radii):
             raise BadInput("a radius is not above 0; give positive numbers")
         for name, values in (("radius", self.radii), ("eps", [p.eps for p in self.promises])):
@@ -167,8 +164,6 @@ def curve_over(
 
 def _refuse_places(data: Inputs, settings: CurveSettings) -> None:
     """What would stop the curve half-way is said before it begins."""
-    if len(set(data.names)) < len(data.names):
-        raise BadInput("two inputs have the same name, and decisions are kept by it; rename one")
     for name, point in zip(data.names, data.points, strict=True):
         try:
             ball = Ball(
