@@ -8,7 +8,7 @@
   cross-polytope (the spacings of the paper's Algorithm 3, without the sort).
 
 The intersection of a ball with a valid range and with a grid of levels is met exactly, too, see
-`placing`. If hardly any point is kept there, that is said, and nothing is drawn.
+`placing` and `tilting`. If hardly any point is kept there, that is said, and nothing is drawn.
 
 Points do not depend on how many are taken at once: they come in blocks, see `randomness`.
 """
@@ -26,12 +26,15 @@ from torch import Tensor
 
 from assay.analyse.placing import FEWEST_KEPT, Placing, refuse_rare
 from assay.analyse.randomness import FEW_NUMBERS, Source, block_source, stream_key
-from assay.analyse.regions import Region
+from assay.analyse.regions import Ball, Region
+from assay.analyse.tilting import Tilted
 
 _BLOCK = {"cpu": 2**18, "cuda": 2**24}
 """Numbers in a block: enough to keep a core, or a GPU, busy."""
 _MOST_BLOCKS = 256
 _FIRST_ROWS = 256
+_OFTEN = 0.05
+"""If fewer of the points of a ball are valid, they are drawn another way."""
 
 
 def round_ball(source: Source, rows: int, dimension: int, radius: float) -> Any:
@@ -74,6 +77,7 @@ class Sampler:
         most = max(1, _BLOCK[self._device.type] // region.dimension)
         self._most_rows = 1 << (most.bit_length() - 1)
         self._place = Placing(region, self._device, self._wide)
+        self._tilted = self._tilting()
         self._next = 0
         self._left = torch.empty(0, region.dimension, dtype=dtype, device=self._device)
         self._tried = self._kept = 0
@@ -116,8 +120,14 @@ class Sampler:
 
     def _block(self, number: int, room: Tensor) -> int:
         """Write the points of a block to the room; how many there are."""
-        source = block_source(self._key, number, self._wide, self._device)
         rows = self._rows(number)
+        if self._tilted is not None:
+            source = block_source(self._key, number, True, self._device)
+            points, kept = self._tilted(source.uniform(rows, self._tilted.columns))
+            points = torch.as_tensor(points[kept])
+            room[: len(points)] = points
+            return len(points)
+        source = block_source(self._key, number, self._wide, self._device)
         drawn = self._drawn(source, rows)
         if self._place.put(drawn, room[:rows]):
             return rows
@@ -125,6 +135,19 @@ class Sampler:
         points = torch.as_tensor(points if kept is None else points[kept])
         room[: len(points)] = points
         return len(points)
+
+    def _tilting(self) -> Tilted | None:
+        """A better way to the same law, if few points of the ball lie within the range."""
+        region = self.region
+        if not isinstance(region, Ball) or region.norm == "inf" or region.levels is not None:
+            return None
+        if region.valid is None:
+            return None
+        rows = max(16, min(1024, _BLOCK["cpu"] // region.dimension))
+        source = block_source(stream_key("tilting", *self._key), 0, self._wide, self._device)
+        _, kept = self._place(self._drawn(source, rows))
+        share = float(kept.sum()) / rows
+        return None if share >= _OFTEN else Tilted(region, self._device)
 
     def _drawn(self, source: Source, rows: int) -> Any:
         place = self._place
