@@ -136,5 +136,5 @@ def refuse_rare(kept: int, tried: int) -> None:
     if tried >= _TRIED and kept < FEWEST_KEPT * tried:
         raise BadInput(
             f"only {kept} of {tried} random points of the ball are valid inputs; lower the radius, "
-            "take norm inf, or drop the range or the levels"
+            "take norm inf, or drop the levels"
         )
