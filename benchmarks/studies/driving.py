@@ -87,15 +87,18 @@ def main(study: Study, arguments: Sequence[str] | None = None) -> int:
 
 
 def run(study: Study, size: Size, device: str, jobs: int, folder: Path) -> Document:
-    """Measure what is missing, and write the whole."""
-    if device == "cuda" and not torch.cuda.is_available():
-        raise BadInput("--device cuda: torch sees no GPU here; take cpu")
+    """Measure what is missing, and write the whole; with nothing missing, no device is needed."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = study.parts(size)
-    head = {"study": study.name, "device": device, "quick": size.quick, **machine(device)}
+    asked = {"study": study.name, "device": device, "quick": size.quick}
     place = folder / f"{study.name}.jsonl"
     with line_journal(place, f"{place}: another study writes to it; wait") as journal:
-        known = _known(journal, head)
+        head, known = _kept(journal, asked)
+        if any(_key(part) not in known for part in parts):
+            here = {**asked, **machine(device)}
+            if head != here:
+                journal.restart(here)
+                head, known = here, {}
         missing = [part for part in parts if _key(part) not in known]
         print(f"{study.name}: {len(parts)} parts, {len(missing)} to do", file=sys.stderr)
         for number, row in enumerate(_measured(study, missing, device, jobs), start=1):
@@ -107,6 +110,7 @@ def run(study: Study, size: Size, device: str, jobs: int, folder: Path) -> Docum
         **head,
         "date": date.today().isoformat(),
         "jobs": jobs,
+        "images": size.images,
         "seconds": round(sum(row.seconds for row in rows), 1),
         "rows": [[row.part, row.found, round(row.seconds, 3)] for row in rows],
     }
@@ -127,6 +131,8 @@ def as_text(document: Document) -> str:
 
 def machine(device: str) -> Document:
     on_gpu = device == "cuda"
+    if on_gpu and not torch.cuda.is_available():
+        raise BadInput("--device cuda: torch sees no GPU here; take cpu")
     name = torch.cuda.get_device_name() if on_gpu else f"{platform.machine()} processor"
     return {"machine": name, "torch": torch.__version__}
 
@@ -141,14 +147,16 @@ def _key(part: Document) -> str:
     return json.dumps(part, sort_keys=True)
 
 
-def _known(journal: LineJournal, head: Document) -> dict[str, Row]:
-    if journal.head != head:
-        journal.restart(head)
+def _kept(journal: LineJournal, asked: Document) -> tuple[Document, dict[str, Row]]:
+    """The head and the finished parts of a journal, if it is about what is asked."""
+    head = journal.head or {}
+    if not asked.items() <= head.items():
+        return {}, {}
     found = {}
     for line in journal.lines:
         if {"part", "found", "seconds"} <= set(line):
             found[_key(line["part"])] = Row(line["part"], line["found"], line["seconds"])
-    return found
+    return head, found
 
 
 def _within_memory(

@@ -38,7 +38,7 @@ from studies.tables import percent, table
 
 NAME = "misclassified"
 EPS = (0.01, 0.1, 0.15, 0.2)
-MODELS = ("cifar-10-model", "mnist_relu_3_50", "conv-base", "lenet5-clean")
+MODELS = ("cifar-10-model", "conv-base")
 CORRECT = 100
 AMONG = 2000
 """Wrong images are those among the first so many of the test part."""

@@ -45,7 +45,8 @@ def section(title: str, study: Study, document: Document, said: str) -> tuple[st
     text, pictures = study.report(rows_of(document))
     device = "" if document["device"] == "cpu" else f" --device {document['device']}"
     jobs = "" if document["jobs"] == 1 else f" --jobs {document['jobs']}"
-    run = f"`python -m studies.{study.name}{device}{jobs}`"
+    images = f" --images {document['images']}" if document.get("images") else ""
+    run = f"`python -m studies.{study.name}{device}{jobs}{images}`"
     where = f"{document['date']}, {document['machine']}, torch {document['torch']}"
     shown = "".join(
         f"![{name.removesuffix('.svg')}](../images/analysers/{name})\n\n" for name in pictures
