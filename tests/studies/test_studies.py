@@ -19,6 +19,7 @@ from studies.published import TABLE_2, TABLE_4
 
 from assay.analyse.regions import NORMS, Ball, Norm
 from assay.analyse.sampling import Sampler
+from assay.errors import BadInput
 
 IN_SMALL = ("curves", "norms", "label_sets", "defects", "misclassified", "cost")
 CACHE = Path(os.environ.get(FOLDER_VARIABLE, "~/.cache/assay-studies")).expanduser()
@@ -66,6 +67,32 @@ def test_a_missing_gpu_is_one_sentence(
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert main(SQUARES, ["--device", "cuda", "-o", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith("--device cuda: torch sees no GPU")
+
+
+def test_a_finished_study_needs_no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a GPU found is made into a whole elsewhere, and never thrown away for lack of one."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    head = {"study": "squares", "device": "cuda", "quick": False, "machine": "GPU", "torch": "2"}
+    lines = [{"part": {"number": n}, "found": {"square": n * n}, "seconds": 1.0} for n in (0, 1)]
+    journal = tmp_path / "squares.jsonl"
+    journal.write_text("".join(json.dumps(line) + "\n" for line in (head, *lines)))
+    kept = journal.read_bytes()
+    document = run(SQUARES, Size(images=2), "cuda", 4, tmp_path)
+    assert (document["machine"], document["images"]) == ("GPU", 2)
+    assert [row.found["square"] for row in rows_of(document)] == [0, 1]
+    with pytest.raises(BadInput, match="no GPU"):
+        run(SQUARES, Size(images=3), "cuda", 4, tmp_path)
+    assert journal.read_bytes() == kept
+
+
+def test_another_machine_begins_anew(tmp_path: Path) -> None:
+    """Results of two machines are not mixed."""
+    head = {"study": "squares", "device": "cpu", "quick": False, "machine": "other", "torch": "2"}
+    line = {"part": {"number": 0}, "found": {"square": 99}, "seconds": 1.0}
+    journal = tmp_path / "squares.jsonl"
+    journal.write_text("".join(json.dumps(one) + "\n" for one in (head, line)))
+    document = run(SQUARES, Size(images=2), "cpu", 1, tmp_path)
+    assert [row.found["square"] for row in rows_of(document)] == [0, 1]
 
 
 def test_sizes_and_chunks() -> None:
