@@ -29,7 +29,7 @@ EVIDENCE = ROOT / "docs" / "evidence"
 KEPT = EVIDENCE / "analysers"
 PAGE = EVIDENCE / "2026-11-16-analysers.md"
 PICTURES = ROOT / "docs" / "images" / "analysers"
-TITLES: Mapping[str, tuple[str, Study]] = {
+TITLES: Mapping[str, Study] = {
     "Robustness curves (Figs. 3b and 4)": curves.STUDY,
     "Radii by norm and eps (Fig. 5)": norms.STUDY,
     "Defective networks (section 8.2, Figs. 6 and 7)": defects.STUDY,
