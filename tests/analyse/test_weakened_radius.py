@@ -43,7 +43,7 @@ def test_the_radius_is_where_the_rate_reaches_eps(found: Radius) -> None:
 
 def test_both_errors_are_divided_over_all_decisions(found: Radius) -> None:
     search = found.search
-    assert search.decisions == 1 + 8 + 1 + 4
+    assert search.decisions == 1 + 8 + 1 + 6
     assert len(found.steps) <= search.decisions
     assert search.each.alpha * search.decisions == pytest.approx(TENTH.alpha)
     assert all(step.decided.rule.promise == search.each for step in found.steps)
@@ -110,6 +110,14 @@ def test_it_says_which_radii_just_above_are_robust_as_well() -> None:
     assert found.radius == pytest.approx(0.78125)
     assert found.robust_above == ()
     assert "Robust as well: 0.859375, 0.976562, 1.17188." in list(found.sentences)
+
+
+def test_it_says_when_a_smaller_radius_is_not_robust() -> None:
+    """The largest radius is robust at once, with rate .1 / 1.5; at .3 a third of the ball fails."""
+    found = largest_radius(shell_at, Search(1.5, 0.5, TENTH, checks=(0.2,), seed=0))
+    assert found.radius == 1.5
+    assert found.not_robust_below == (0.2 * 1.5,)
+    assert "0.3 is not robust: it is not the first that turns" in " ".join(found.sentences)
 
 
 def test_a_search_may_end_at_either_end() -> None:

@@ -109,7 +109,7 @@ def test_a_radius_with_what_is_proved(place: Path) -> None:
     assert "Not proved: anything about radii that were not tried" in out
     said = json.loads(weakened(place, *words, "--json")[1])
     assert 0.03 <= said["radius"] < said["turns_at"] <= said["radius"] + 0.05
-    assert len(said["steps"]) == 1 + 4 + 5
+    assert len(said["steps"]) == 1 + 4 + 7
 
 
 def test_a_curve_is_kept_and_gone_on_with(place: Path) -> None:

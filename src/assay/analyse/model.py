@@ -93,6 +93,9 @@ class Model:
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
     def _batch(self, points: Tensor) -> Tensor:
+        if self.device.type == "cuda":
+            # what draws the points may still be at work, and is not the model's time
+            torch.cuda.synchronize(self.device)
         begun = time.perf_counter()
         try:
             found = self._asked(points)

@@ -182,6 +182,7 @@ def _radius_document(found: Radius) -> dict[str, Any]:
         "turns_at": found.turns_at,
         "confirmed": found.confirmed,
         "robust_above": list(found.robust_above),
+        "not_robust_below": list(found.not_robust_below),
         "budget": search.budget,
         "upto": search.upto,
         "precision": search.precision,

@@ -4,7 +4,7 @@ The midpoint is (low + high) / 2; the paper's (high - low) / 2 never ends. Every
 equal part of both errors, so that all of them together are right with the probability that was
 asked for. Failure rates need not grow with the radius, though, so a bisection finds *a* radius at
 which the verdict turns, not the largest robust one: what is proved is one verdict at each radius
-that was tried. The found radius is asked again, on fresh samples, and so are a few above it.
+that was tried. The found radius is asked again, on fresh samples, and so are a few below and above.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from assay.analyse.rules import rule_for
 from assay.analyse.weakened.decide import MOST_SAMPLES, Decided, decide
 from assay.errors import BadInput
 
-ABOVE = (1.1, 1.25, 1.5, 2.0)
-"""The found radius is looked at from so many times above, as far as these were not tried."""
+CHECKS = (0.25, 0.5, 1.1, 1.25, 1.5, 2.0)
+"""So many times the found radius is asked, too: a rate may rise and fall on either side of it."""
 
 FINEST = 1e-12
 """The finest precision, as a part of the largest radius: rounding sets an end to halving."""
@@ -52,7 +52,7 @@ class Search:
     precision: float
     promise: Promise
     method: str = "confidence-sequence"
-    checks: Sequence[float] = ABOVE
+    checks: Sequence[float] = CHECKS
     seed: int = 0
     budget: int = MOST_SAMPLES
 
@@ -110,6 +110,12 @@ class Radius:
         return tuple(sorted({s.radius for s in above if s.robust and s.radius > first}))
 
     @property
+    def not_robust_below(self) -> tuple[float, ...]:
+        """Smaller radii that were called not robust: the found one is not the first to turn."""
+        below = [s for s in self.steps if s.radius < self.radius]
+        return tuple(sorted(s.radius for s in below if s.decided.verdict is Verdict.NOT_ROBUST))
+
+    @property
     def falls(self) -> bool:
         """Whether intervals prove that a larger radius has a lower rate: no monotony here.
 
@@ -136,6 +142,9 @@ class Radius:
             "Not proved: anything about radii that were not tried, for a failure rate may fall "
             "again as the ball grows."
         )
+        if self.not_robust_below:
+            listed = _listed(self.not_robust_below)
+            yield f"Below the found radius {listed} is not robust: it is not the first that turns."
         above = [s for s in self.steps if s.radius > self.radius]
         if self.robust_above:
             does = "It does so here" if self.falls else "It may do so here"
