@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from assay import __version__
@@ -22,16 +21,3 @@ def asked_sentence(asked: Asked) -> str:
     labels = asked.kept.description.get("labels")
     kept = "violation as the VNN-LIB file states it" if labels is None else f"labels {labels}"
     return f"{asked.region.measure}; {kept}"
-
-
-def finite(document: dict[str, Any]) -> dict[str, Any]:
-    """JSON knows no infinity: such a number is given as text."""
-    return {key: _finite_value(value) for key, value in document.items()}
-
-
-def _finite_value(value: Any) -> Any:
-    if isinstance(value, dict):
-        return finite(value)
-    if isinstance(value, (list, tuple)):
-        return [_finite_value(each) for each in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

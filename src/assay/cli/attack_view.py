@@ -74,11 +74,5 @@ def _document(found: Attacked, target: Path | None) -> dict[str, Any]:
     return {
         "file": None if target is None else str(target),
         **found.settings,
-        "instances": [_finite(asdict(row)) for row in found.rows],
+        "instances": [asdict(row) for row in found.rows],
     }
-
-
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    """JSON knows no infinity: such a margin is given as text."""
-    margins = {n: m if math.isfinite(m) else str(m) for n, m in row["margins"].items()}
-    return {**row, "margins": margins}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +32,16 @@ _SILENT_S = 5.0
 
 
 def print_json(document: Any) -> None:
-    print(json.dumps(document, indent=1))
+    """JSON knows no infinity: such a number is given as text."""
+    print(json.dumps(_finite(document), indent=1))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_line(text: str) -> None:

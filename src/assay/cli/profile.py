@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,17 +104,9 @@ def _document(found: Profiled, settings: Settings, target: Path | None) -> dict[
                 "instance": row.instance,
                 "status": row.status,
                 "note": row.note,
-                **_finite(row.cells),
+                **row.cells,
                 "point": list(row.point),
             }
             for row in found.rows
         ],
-    }
-
-
-def _finite(cells: Mapping[str, object]) -> dict[str, object]:
-    """JSON knows no infinity: such a bound is given as text."""
-    return {
-        name: str(v) if isinstance(v, float) and not math.isfinite(v) else v
-        for name, v in cells.items()
     }

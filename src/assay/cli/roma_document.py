@@ -12,7 +12,6 @@ from assay.analyse.asked import Asked
 from assay.analyse.roma_classes import ClassResult, InputResult, Surroundings
 from assay.analyse.roma_counted import RateInterval, RomaCounted, RomaSettings
 from assay.cli.asked_options import PointOptions
-from assay.cli.asked_view import finite
 
 _LIBRARIES = ("numpy", "scipy", "torch", "onnxruntime")
 
@@ -24,13 +23,11 @@ def input_document(
     options: PointOptions,
     seconds: float,
 ) -> dict[str, Any]:
-    return finite(
-        {
-            **_head(asked.description, settings, options, seconds),
-            "index": options.index,
-            **_result(found, settings),
-        }
-    )
+    return {
+        **_head(asked.description, settings, options, seconds),
+        "index": options.index,
+        **_result(found, settings),
+    }
 
 
 def data_set_document(
@@ -43,23 +40,21 @@ def data_set_document(
 ) -> dict[str, Any]:
     description = results[0].asked.description
     shared = {key: value for key, value in description.items() if key != "labels"}
-    return finite(
-        {
-            **_head(shared, settings, options, seconds),
-            "surroundings": asdict(surroundings),
-            "classes": [_class(c) for c in classes],
-            "inputs": [
-                {
-                    "name": r.name,
-                    "label": r.label,
-                    "predicted": r.predicted,
-                    **r.asked.kept.description,
-                    **_result(r.result, settings),
-                }
-                for r in results
-            ],
-        }
-    )
+    return {
+        **_head(shared, settings, options, seconds),
+        "surroundings": asdict(surroundings),
+        "classes": [_class(c) for c in classes],
+        "inputs": [
+            {
+                "name": r.name,
+                "label": r.label,
+                "predicted": r.predicted,
+                **r.asked.kept.description,
+                **_result(r.result, settings),
+            }
+            for r in results
+        ],
+    }
 
 
 def _head(

@@ -10,7 +10,7 @@ from typing import Any
 from assay.analyse.asked import Asked
 from assay.analyse.splitting import CONFIDENCE, NO_GUARANTEE, Splitting, SplittingSettings, Stage
 from assay.cli.asked_options import PointOptions
-from assay.cli.asked_view import asked_document, asked_sentence, finite
+from assay.cli.asked_view import asked_document, asked_sentence
 from assay.cli.output import print_json, print_line, told_progress
 
 _UNSURE = 0.3
@@ -44,7 +44,7 @@ def show_splitting(
     as_json: bool,
 ) -> None:
     if as_json:
-        print_json(finite(_document(asked, found, settings, options)))
+        print_json(_document(asked, found, settings, options))
         return
     print_line(_headline(found))
     print_line(f"This is {NO_GUARANTEE}.")
