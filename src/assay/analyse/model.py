@@ -23,6 +23,7 @@ from assay.errors import AssayError, BadInput
 from assay.question.network import Network, load_file
 from assay.question.operators.torch_module import TORCH_OPERATORS
 from assay.question.runtime import FloatRunner
+from assay.question.shapes import shape_words
 from assay.question.torch_view import torch_view
 
 Run = Callable[[Tensor], Any]
@@ -58,8 +59,8 @@ class Model:
     def __post_init__(self) -> None:
         if any(length < 1 for length in self.shape):
             raise BadInput(
-                f"{self.name}: an input of shape {_by(self.shape)} holds no numbers; give lengths "
-                "above 0"
+                f"{self.name}: an input of shape {shape_words(self.shape)} holds no numbers; "
+                "give lengths above 0"
             )
         room = max(1, _MOST_NUMBERS[self.device.type] // self.inputs)
         self._most = min(self._most, 2 ** (room.bit_length() - 1))
@@ -82,8 +83,8 @@ class Model:
         """Scores [n, classes] of points [n, inputs], in batches."""
         if points.ndim != 2 or points.shape[1] != self.inputs:
             raise BadInput(
-                f"{self.name}: takes {self.inputs} numbers ({_by(self.shape)}) where an input has "
-                f"{points.shape[-1]}; give an input of the model's shape"
+                f"{self.name}: takes {self.inputs} numbers ({shape_words(self.shape)}) where an "
+                f"input has {points.shape[-1]}; give an input of the model's shape"
             )
         parts, start = [], 0
         while start < len(points):
@@ -130,8 +131,8 @@ class Model:
             reason = " ".join(str(error).split())[:200] or "no message"
             raise BadInput(
                 f"{self.name}: the model raised {type(error).__name__} on inputs of shape "
-                f"{_by((len(points), *self.shape))} ({reason}); mend the model or give inputs of "
-                "its shape"
+                f"{shape_words((len(points), *self.shape))} ({reason}); mend the model or give "
+                "inputs of its shape"
             ) from None
         return self._checked(answer, len(points))
 
@@ -144,8 +145,8 @@ class Model:
             raise BadInput(f"{self.name}: gives a {kind}; give one array of scores") from None
         if scores.ndim == 0 or len(scores) != rows:
             raise BadInput(
-                f"{self.name}: gives scores of shape {_by(scores.shape)} for {rows} inputs; give "
-                "one row an input"
+                f"{self.name}: gives scores of shape {shape_words(scores.shape)} for {rows} "
+                "inputs; give one row an input"
             )
         if scores.is_complex():
             raise BadInput(f"{self.name}: gives complex scores; give real ones")
@@ -262,7 +263,3 @@ def _in_torch(network: Network, dtype: torch.dtype, device: torch.device) -> Run
 
 def _in_runtime(runner: FloatRunner) -> Run:
     return lambda points: runner.run(points.reshape(len(points), -1).numpy())
-
-
-def _by(shape: tuple[int, ...] | torch.Size) -> str:
-    return " x ".join(map(str, shape))

@@ -9,6 +9,9 @@ from assay.errors import BadInput
 # Closer than this (relative to eps) the evidence between the two rates is lost in rounding.
 NARROWEST_ZONE = 1e-5
 
+# What a decision may take unless it is told otherwise.
+MOST_SAMPLES = 10**8
+
 
 @dataclass(frozen=True)
 class Promise:

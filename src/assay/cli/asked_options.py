@@ -124,6 +124,7 @@ def asked_of(options: PointOptions) -> Asked:
 
 def model_and_input(options: PointOptions) -> tuple[Model, np.ndarray]:
     from assay.analyse.inputs import read_input
+    from assay.question.shapes import shape_words
 
     point = read_input(options.where, _layout(options), options.index)
     model = _model(options, point.shape)
@@ -131,8 +132,9 @@ def model_and_input(options: PointOptions) -> tuple[Model, np.ndarray]:
         raise BadInput(f"{options.where}: holds {len(point)} inputs; pick one with --index")
     if point.size != model.inputs:
         raise BadInput(
-            f"{options.where}: has {point.size} numbers ({_by(point.shape)}) where {model.name} "
-            f"takes {model.inputs} ({_by(model.shape)}); give an input of the model's shape"
+            f"{options.where}: has {point.size} numbers ({shape_words(point.shape)}) where "
+            f"{model.name} takes {model.inputs} ({shape_words(model.shape)}); give an "
+            "input of the model's shape"
         )
     return model, point
 
@@ -140,13 +142,14 @@ def model_and_input(options: PointOptions) -> tuple[Model, np.ndarray]:
 def model_and_inputs(options: ModelOptions) -> tuple[Model, Inputs]:
     """The model and a data set."""
     from assay.analyse.inputs import read_inputs
+    from assay.question.shapes import shape_words
 
     data = read_inputs(options.where, _layout(options))
     model = _model(options, data.points.shape[1:])
     if data.points[0].size != model.inputs:
         raise BadInput(
             f"{options.where}: inputs have {data.points[0].size} numbers where {model.name} takes "
-            f"{model.inputs} ({_by(model.shape)}); give inputs of the model's shape"
+            f"{model.inputs} ({shape_words(model.shape)}); give inputs of the model's shape"
         )
     return model, data
 
@@ -219,7 +222,7 @@ def _refuse_beside_a_question(options: PointOptions) -> None:
     titles = {"valid": "range"}
     named = [
         f"--{titles.get(field.name, field.name)}"
-        for field in fields(options)
+        for field in fields(PointOptions)
         if field.name not in _BESIDE_A_QUESTION and getattr(options, field.name) != field.default
     ]
     if named:
@@ -228,7 +231,3 @@ def _refuse_beside_a_question(options: PointOptions) -> None:
         )
     if ":" in options.model and not options.model.endswith((".onnx", ".onnx.gz")):
         raise BadInput(f"{options.model}: a VNN-LIB file is about an ONNX file; give that")
-
-
-def _by(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape))

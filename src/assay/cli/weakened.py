@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.analyse.promise import MOST_SAMPLES, Promise, inner_rate
 from assay.cli.asked_options import ModelOptions, PointOptions
 from assay.cli.process_signals import resumable
 from assay.cli.shared_options import taking
 from assay.errors import BadInput
 
 if TYPE_CHECKING:
-    from assay.analyse.promise import Promise
+    from assay.analyse.asked import Asked
 
 group = typer.Typer(
     help="Weakened robustness: is the failure rate of a region below eps?",
@@ -44,22 +46,31 @@ Method = Annotated[
 ]
 Budget = Annotated[int, typer.Option(help="The most samples that a decision may take.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-MOST_SAMPLES = 10**8
 DEFAULT = "confidence-sequence"
 
 
+@dataclass(frozen=True)
+class DecisionOptions(PointOptions):
+    """What is decided about one input, and with which errors."""
+
+    eps: Eps = 0.01
+    eps_inner: Inner = None
+    alpha: Alpha = 0.001
+    beta: Beta = 0.001
+    method: Method = DEFAULT
+    budget: Budget = MOST_SAMPLES
+    as_json: AsJson = False
+
+    @property
+    def promise(self) -> Promise:
+        usual = inner_rate(self.eps) if 0 < self.eps < 1 else 0.0
+        inner = usual if self.eps_inner is None else self.eps_inner
+        return Promise(self.eps, inner, self.alpha, self.beta)
+
+
 @group.command()
-@taking(PointOptions)
-def decide(
-    options: PointOptions,
-    eps: Eps = 0.01,
-    eps_inner: Inner = None,
-    alpha: Alpha = 0.001,
-    beta: Beta = 0.001,
-    method: Method = DEFAULT,
-    budget: Budget = MOST_SAMPLES,
-    as_json: AsJson = False,
-) -> None:
+@taking(DecisionOptions)
+def decide(options: DecisionOptions) -> None:
     """Decide whether random inputs near INPUT fail with a rate below eps.
 
     Says robust, not robust, or undecided when the budget is spent, with an interval of the rate
@@ -80,27 +91,20 @@ def decide(
     from assay.cli.asked_options import asked_of
     from assay.cli.weakened_view import sample_progress, show_decided
 
-    rule = rule_for(method, _promise(eps, eps_inner, alpha, beta))
+    rule = rule_for(options.method, options.promise)
     asked = asked_of(options)
     with sample_progress() as heard:
-        found = decided(asked, rule, seed=options.seed, budget=budget, heard=heard)
-    show_decided(asked, found, options, budget, as_json)
+        found = decided(asked, rule, seed=options.seed, budget=options.budget, heard=heard)
+    show_decided(asked, found, options, options.budget, options.as_json)
 
 
 @group.command()
-@taking(PointOptions)
+@taking(DecisionOptions)
 def radius(
-    options: PointOptions,
+    options: DecisionOptions,
     precision: Annotated[
         float | None, typer.Option(help="How finely to search; default: a 100th of --radius.")
     ] = None,
-    eps: Eps = 0.01,
-    eps_inner: Inner = None,
-    alpha: Alpha = 0.001,
-    beta: Beta = 0.001,
-    method: Method = DEFAULT,
-    budget: Budget = MOST_SAMPLES,
-    as_json: AsJson = False,
 ) -> None:
     """Search for the largest radius, up to --radius, at which failures are rarer than eps.
 
@@ -125,10 +129,10 @@ def radius(
     search = Search(
         options.radius,
         options.radius / 100 if precision is None else precision,
-        _promise(eps, eps_inner, alpha, beta),
-        method,
+        options.promise,
+        options.method,
         seed=options.seed,
-        budget=budget,
+        budget=options.budget,
     )
     model, point = model_and_input(options)
     norm, valid = norm_of(options), valid_range(options)
@@ -140,16 +144,13 @@ def radius(
             f"{options.where}: the model says {there} at the input itself, so the smallest balls "
             f"are the worst for {listed} and a search makes no sense; use decide with a radius"
         )
+
+    def asked_at(radius: float) -> Asked:
+        return around(model, point, labels, radius, norm, valid=valid, levels=options.levels)
+
     with step_progress(search) as heard:
-        found = largest_radius(
-            lambda r: around(model, point, labels, r, norm, valid=valid, levels=options.levels),
-            search,
-            heard,
-        )
-    described = around(
-        model, point, labels, options.radius, norm, valid=valid, levels=options.levels
-    )
-    show_radius(described, found, options, as_json)
+        found = largest_radius(asked_at, search, heard)
+    show_radius(asked_at(options.radius), found, options, options.as_json)
 
 
 @group.command()
@@ -191,7 +192,6 @@ def curve(
 
       assay weakened curve net.onnx digits.npz --radii 0.1 --points misclassified
     """
-    from assay.analyse.promise import Promise, inner_rate
     from assay.cli.asked_options import model_and_inputs, norm_of, numbers_of, valid_range
     from assay.cli.output import shown_progress
     from assay.cli.weakened_view import show_curve
@@ -215,11 +215,3 @@ def curve(
     with stoppable, shown_progress("curve") as watcher:
         found = curve_over(model, data, settings, output, watcher)
     show_curve(found, output, as_json)
-
-
-def _promise(eps: float, inner: float | None, alpha: float, beta: float) -> Promise:
-    from assay.analyse.promise import Promise, inner_rate
-
-    if inner is None and 0 < eps < 1:
-        inner = inner_rate(eps)
-    return Promise(eps, 0.0 if inner is None else inner, alpha, beta)

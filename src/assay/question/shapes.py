@@ -7,7 +7,7 @@ refused before anything is allocated for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,3 +121,8 @@ def _from_proto(proto: onnx.TypeProto | None, name: str) -> TensorType:
 
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def shape_words(shape: Sequence[int]) -> str:
+    """A shape as people write it: 3 x 32 x 32."""
+    return " x ".join(map(str, shape))

@@ -25,12 +25,12 @@ from assay import __version__
 from assay.analyse.asked import around
 from assay.analyse.inputs import Inputs, refuse_labels
 from assay.analyse.model import Model
-from assay.analyse.promise import Promise
+from assay.analyse.promise import MOST_SAMPLES, Promise
 from assay.analyse.randomness import stream_key
 from assay.analyse.regions import Ball, Norm
 from assay.analyse.rules import named, rule_for
 from assay.analyse.weakened.curve import UNDECIDED, CurvePoint, InputDecision, curve_points
-from assay.analyse.weakened.decide import MOST_SAMPLES, decide_all
+from assay.analyse.weakened.decide import decide_all
 from assay.errors import BadInput
 from assay.suite.line_journal import LineJournal, foreign, line_journal
 from assay.suite.whole_file import write_whole

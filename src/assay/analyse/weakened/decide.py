@@ -13,11 +13,11 @@ from functools import cached_property
 
 from assay.analyse.asked import Asked
 from assay.analyse.decision import Decision, Rule, Verdict
+from assay.analyse.promise import MOST_SAMPLES
 from assay.analyse.trials import Trials
 from assay.errors import BadInput
 
 FIRST_BATCH = 64
-MOST_SAMPLES = 10**8
 
 Heard = Callable[[Sequence[Decision]], None]
 

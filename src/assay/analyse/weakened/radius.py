@@ -16,9 +16,9 @@ from itertools import combinations
 
 from assay.analyse.asked import Asked
 from assay.analyse.decision import Verdict
-from assay.analyse.promise import Promise
+from assay.analyse.promise import MOST_SAMPLES, Promise
 from assay.analyse.rules import rule_for
-from assay.analyse.weakened.decide import MOST_SAMPLES, Decided, decide
+from assay.analyse.weakened.decide import Decided, decide
 from assay.errors import BadInput
 
 CHECKS = (0.25, 0.5, 1.1, 1.25, 1.5, 2.0)
