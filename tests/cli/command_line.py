@@ -1,4 +1,4 @@
-"""Runs the command `assay` as a person does: in a process of its own."""
+"""Runs the command `assay`, or a small program, as a person does: in a process of its own."""
 
 from __future__ import annotations
 
@@ -18,21 +18,33 @@ LONGEST_S = 300
 def assay(
     *command: object, cwd: Path | None = None, given: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
+    return _run({"command": [*map(str, command)]}, cwd, given, environment)
+
+
+def python(
+    source: str, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program as `python -c` does."""
+    return _run({"source": source}, cwd, "", environment)
+
+
+def _run(
+    asked: dict[str, object], cwd: Path | None, given: str, environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory() as folder:
         streams = {name: Path(folder, name) for name in ("stdin", "stdout", "stderr")}
         streams["stdin"].write_text(given)
         streams["stdout"].touch()
         streams["stderr"].touch()
-        words = [*map(str, command)]
         request = {
-            "command": words,
+            **asked,
             "cwd": str(cwd or Path.cwd()),
             "environment": {**os.environ, **environment},
             **{name: str(path) for name, path in streams.items()},
         }
         code = _answer(json.dumps(request))
         return subprocess.CompletedProcess(
-            words, code, streams["stdout"].read_text(), streams["stderr"].read_text()
+            [*asked.values()], code, streams["stdout"].read_text(), streams["stderr"].read_text()
         )
 
 

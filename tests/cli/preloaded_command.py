@@ -11,8 +11,9 @@ import importlib
 import json
 import os
 import sys
+import types
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 PACKAGES = (
     "scipy.stats",
@@ -34,7 +35,7 @@ def preload() -> None:
 
 
 def become(request: dict[str, Any]) -> None:
-    """The command that was asked for, as `python -m assay.cli.main` would run it."""
+    """The command that was asked for, as `python -m assay.cli.main` would run it, or a program."""
     for descriptor, path in enumerate((request["stdin"], request["stdout"], request["stderr"])):
         opened = os.open(path, os.O_RDONLY if descriptor == 0 else os.O_WRONLY | os.O_TRUNC)
         os.dup2(opened, descriptor)
@@ -44,11 +45,21 @@ def become(request: dict[str, Any]) -> None:
     os.environ.update(request["environment"])
     asked = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     sys.path[:0] = [folder for folder in asked if folder and folder not in sys.path]
+    if "source" in request:
+        _run_program(request["source"])
     from assay.cli import main
 
     sys.argv = [str(main.__file__), *request["command"]]
     sys.modules["__main__"] = main  # what processes that it spawns import again
     main.run()
+
+
+def _run_program(source: str) -> NoReturn:
+    program = types.ModuleType("__main__")
+    sys.argv, sys.modules["__main__"] = ["-c"], program
+    sys.path.insert(0, "")
+    exec(compile(source, "<string>", "exec"), program.__dict__)  # noqa: S102 - that is what it is for
+    sys.exit(0)
 
 
 def serve() -> None:

@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import assay, python
 
+PROGRAM = "a python block"
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES += sorted((ROOT / "docs" / "families").glob("*.md"))
@@ -23,7 +25,7 @@ def commands(page: Path) -> list[list[str]]:
     found: list[list[str]] = []
     for language, text in BLOCK.findall(page.read_text()):
         if language == "python":
-            found.append([sys.executable, "-c", text])
+            found.append([PROGRAM, text])
         else:
             lines = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
             found.extend(shlex.split(line) for line in lines)
@@ -32,17 +34,30 @@ def commands(page: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
-    folder = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
     printed = ""
     for command in commands(page):
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
-        )
+        done = run(command, tmp_path)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         printed += done.stdout
     for block in PRINTED.findall(page.read_text()):
         assert block in printed
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """In a child of the process that has read all modules already, except what is no `assay`."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    if command[0] == "assay":
+        return assay(*command[1:], cwd=folder, PATH=path)
+    if command[0] == PROGRAM:
+        return python(command[1], cwd=folder, PATH=path)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
 
 
 def test_the_docs_have_examples() -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betainccinv, betaincinv, btdtria
-from scipy.stats import binom
 
 from assay.analyse.promise import Promise
 from assay.errors import BadInput
@@ -36,6 +35,20 @@ def clopper_pearson(
     return lower, upper
 
 
+def at_most(failures: ArrayLike, samples: ArrayLike, rate: float) -> NDArray[np.float64]:
+    """P(at most so many failures), by the Beta law; scipy.stats would take a second to import."""
+    k, n = np.broadcast_arrays(np.asarray(failures, float), np.asarray(samples, float))
+    inside = betainc(np.where(k < n, n - k, 1), np.maximum(k, 0) + 1, 1 - rate)
+    return np.where(k < 0, 0.0, np.where(k < n, inside, 1.0))
+
+
+def more_than(failures: ArrayLike, samples: ArrayLike, rate: float) -> NDArray[np.float64]:
+    """P(more than so many failures): its own tail, so that a small one keeps all its digits."""
+    k, n = np.broadcast_arrays(np.asarray(failures, float), np.asarray(samples, float))
+    inside = betainc(np.maximum(k, 0) + 1, np.where(k < n, n - k, 1), rate)
+    return np.where(k < 0, 1.0, np.where(k < n, inside, 0.0))
+
+
 @dataclass(frozen=True)
 class FixedTest:
     """Draw `samples`; robust if at most `allowed` of them fail."""
@@ -45,10 +58,10 @@ class FixedTest:
 
     def robust(self, rate: float) -> float:
         """The exact probability of the verdict `robust` where the failure rate is `rate`."""
-        return float(binom.cdf(self.allowed, self.samples, rate))
+        return float(at_most(self.allowed, self.samples, rate))
 
     def not_robust(self, rate: float) -> float:
-        return float(binom.sf(self.allowed, self.samples, rate))
+        return float(more_than(self.allowed, self.samples, rate))
 
 
 def smallest_test(promise: Promise) -> FixedTest:
@@ -62,7 +75,7 @@ def smallest_test(promise: Promise) -> FixedTest:
     while True:
         counts = np.arange(allowed, allowed + 64, dtype=np.float64)
         samples = _fewest_samples(counts, promise)
-        kept = binom.sf(counts, samples, promise.eps_inner) <= promise.alpha * (1 - SPARE)
+        kept = more_than(counts, samples, promise.eps_inner) <= promise.alpha * (1 - SPARE)
         if kept.any():
             best = int(np.argmax(kept))
             return FixedTest(int(samples[best]), int(counts[best]))
@@ -98,7 +111,7 @@ def _fewest_samples(allowed: NDArray[np.float64], promise: Promise) -> NDArray[n
     limit = promise.beta * (1 - SPARE)
 
     def kept(samples: NDArray[np.float64]) -> NDArray[np.bool_]:
-        return np.asarray(binom.cdf(allowed, samples, promise.eps) <= limit)
+        return np.asarray(at_most(allowed, samples, promise.eps) <= limit)
 
     guess = np.ceil(_real_samples(allowed, promise))
     reach = 1.0

@@ -14,7 +14,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from assay.analyse.boundaries import Between, Boundaries
 
@@ -97,6 +96,10 @@ class _State:
 @lru_cache(maxsize=64)
 def _steps(samples: int, rate: float) -> tuple[int, NDArray[np.float64]]:
     """The binomial law of so many samples, without its negligible ends, and where it starts."""
+    from scipy.stats import (
+        binom,
+    )  # slow to import: only where it is needed
+
     # 14 standard deviations and 80 more cover all but exp(-80) of it (Bernstein's inequality).
     spread = 14 * (samples * rate * (1 - rate)) ** 0.5 + 80
     start = max(0, int(samples * rate - spread))

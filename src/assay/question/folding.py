@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import onnx
-from onnx.reference import ReferenceEvaluator
 
 from assay.question.shapes import ShapeError, TensorType
 
@@ -47,6 +46,8 @@ def fold(
         # The inferred shape says it all; the reference evaluator knows the newest form only, in
         # which the axes are an input.
         return inputs[node.input[0]].reshape(output.shape)
+    from onnx.reference import ReferenceEvaluator  # slow to import, and few graphs need it
+
     try:
         evaluator = ReferenceEvaluator(node, opsets={"": opset})
         with np.errstate(all="ignore"):
