@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SHELL := bash
 
-.PHONY: help venv audit test lint evidence bench clean
+.PHONY: help venv audit test test-all lint evidence bench clean
 
 help:
 	@echo "make venv      the virtual environment (.venv) that the other targets use"
 	@echo "make audit     judge Marabou and the built-in verifiers on the quick suite: audit/report.html"
-	@echo "make test      linters, types and all tests"
+	@echo "make test      linters, types and tests, in about ten minutes on two cores"
+	@echo "make test-all  the same with every campaign, simulation and environment in full"
 	@echo "make lint      linters and types only"
 	@echo "make evidence  the measurements behind the claims in the docs"
 	@echo "make bench     time and size of building and checking the quick suite"
@@ -39,9 +40,15 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Two workers on two cores: more threads in each would wait for one another. A file stays with one
+# worker, so that what its tests share is made once; tests/conftest.py puts the longest files first.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
 test: lint
-	# Two workers on two cores: more threads in each would wait for one another.
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+	$(PYTEST)
+
+test-all: lint
+	ASSAY_TESTS=all $(PYTEST) --durations=40
 
 evidence: $(READY)
 	$(BIN)/python benchmarks/evidence.py

@@ -9,12 +9,13 @@ import specimens
 import torch
 from mixed_networks import MIXED, random_boxes
 from sampled_ranges import assert_samples_within
+from tier import sized
 
 from assay.bounds.interval import enclosing_box
 from assay.question import vnnlib
 from assay.question.network import Network, load
 
-POINTS = 100_000
+POINTS = sized(20_000, 100_000)
 
 
 @pytest.mark.parametrize("build", MIXED)

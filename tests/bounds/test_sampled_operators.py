@@ -16,11 +16,12 @@ from mixed_networks import drawn, random_boxes
 from onnx import helper, numpy_helper
 from operator_cases import CASES, Case, X, floats, ints, number, weights
 from sampled_ranges import assert_samples_within
+from tier import sized
 
 from assay.bounds.interval import INTERVAL_OPERATORS
 from assay.question.network import Network, load
 
-POINTS = 100_000
+POINTS = sized(20_000, 100_000)
 _INPUTS = 4
 _FARTHEST = 2.0
 """The largest input in the boxes of `random_boxes`."""

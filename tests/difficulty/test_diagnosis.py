@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from profiled_points import point, random_points, where
+from tier import sized
 
 from assay.difficulty.components import NAMES
 from assay.difficulty.diagnosis import diagnosis
@@ -266,30 +267,33 @@ def causes(
     return found
 
 
+RUNS, WRONG = sized((30, 1 + 4), (200, 10 + 9))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("count", "late"), [(12, 4), (40, 12)])
 def test_outcomes_without_a_cause_seldom_get_one(count: int, late: int) -> None:
-    """At most 5 % of 200, and 3 standard errors."""
+    """At most 5 % of the runs, and 3 standard errors."""
 
     def by_chance(rng: np.random.Generator) -> tuple[list[Point], dict[str, str]]:
         points = random_points(rng, count)
         chosen = {points[k].instance for k in rng.permutation(count)[:late]}
         return points, where(points, lambda p: p.instance in chosen)
 
-    assert 200 - causes(200, by_chance)[()] <= 10 + 9
+    assert RUNS - causes(RUNS, by_chance)[()] <= WRONG
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("one_family", [False, True])
 @pytest.mark.parametrize("sizes", [[8] * 10, [20] * 3, [3, 4, 5, 6, 10, 12, 15, 20]], ids=str)
 def test_slow_families_seldom_get_a_cause(sizes: list[int], one_family: bool) -> None:
-    """At most 5 % of 200, and 3 standard errors; without clusters it would be nearly all."""
+    """As above; without clusters it would be nearly all."""
 
     def clustered(rng: np.random.Generator) -> tuple[list[Point], dict[str, str]]:
         points = families(rng, sizes, 0.15, one_family=one_family)
         return points, slow_families(points, rng)
 
-    assert 200 - causes(200, clustered)[()] <= 10 + 9
+    assert RUNS - causes(RUNS, clustered)[()] <= WRONG
 
 
 @pytest.mark.slow
@@ -305,16 +309,17 @@ def test_planted_causes_are_found_in_spite_of_noise() -> None:
 
         return make
 
-    one = causes(40, planted(60, lambda p: p.values["G_IBP"] > 10))
-    assert one[("G_IBP",)] >= 36
-    two = causes(40, planted(90, lambda p: p.values["G_IBP"] > 1 and p.values["U"] < 0.5))
-    assert two[("G_IBP", "U")] >= 36
+    runs, found = sized((10, 8), (40, 36))
+    one = causes(runs, planted(60, lambda p: p.values["G_IBP"] > 10))
+    assert one[("G_IBP",)] >= found
+    two = causes(runs, planted(90, lambda p: p.values["G_IBP"] > 1 and p.values["U"] < 0.5))
+    assert two[("G_IBP", "U")] >= found
 
     def inside(rng: np.random.Generator) -> tuple[list[Point], dict[str, str]]:
         points = families(rng, [8] * 10, 0.5)
         return points, where(points, lambda p: (p.values["G_IBP"] > 1) != (rng.random() < 0.05))
 
-    assert causes(40, inside)[("G_IBP",)] >= 36
+    assert causes(runs, inside)[("G_IBP",)] >= found
 
 
 def test_a_component_that_is_blind_takes_no_part() -> None:

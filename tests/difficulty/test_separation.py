@@ -125,7 +125,7 @@ def test_coverage_with_three_timeouts_against_five_solved(shape: str, true: floa
     assert coverage(SHAPES[shape], true, 3, 5, draws=300) >= least(300)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("m", "n"), [(2, 10), (5, 3), (3, 30), (10, 10), (10, 30), (20, 60)])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_coverage_whatever_the_shape_of_the_data(shape: str, m: int, n: int) -> None:

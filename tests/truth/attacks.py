@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import torch
+from tier import sized
 
 from assay.question import vnnlib
 from assay.question.exact import ExactFunction
@@ -129,20 +130,25 @@ def snapped(point: Sequence[float], box: Box) -> tuple[Fraction, ...]:
     return tuple(min(max(Fraction(value), low), high) for value, low, high in ends)
 
 
+EVALUATIONS = sized(15_000, 100_000)
+"""At least, of every attack on an instance."""
+
+
 def attacked(instance: Instance, seed: int) -> Attack:
-    """At least 10^5 evaluations of every kind of attack."""
-    attack = Attack(instance, seed)
+    """Every kind of attack; `make test-all` gives each many more starts."""
+    attack, starts = Attack(instance, seed), sized(10, 100)
     with torch.no_grad():
-        attack.excesses(attack.uniform(15_000))
-        attack.excesses(attack.corners(10_000))
+        attack.excesses(attack.uniform(150 * starts))
+        attack.excesses(attack.corners(100 * starts))
     for size in (0.5, 0.1, 0.02):
         for targeted in (False, True):
-            starts = torch.cat([attack.points, attack.corners(100), attack.uniform(100)])
-            attack.descend(starts, 40, size, targeted=targeted)
-    attack.jump(torch.cat([attack.points, attack.corners(250), attack.uniform(250)]), 12)
+            spread = attack.corners(starts), attack.uniform(starts)
+            attack.descend(torch.cat([attack.points, *spread]), 40, size, targeted=targeted)
+    half = 5 * starts // 2
+    attack.jump(torch.cat([attack.points, attack.corners(half), attack.uniform(half)]), 12)
     with torch.no_grad():
-        attack.flip(8_000)
-        attack.polish(24, 500)
+        attack.flip(sized(2_000, 8_000))
+        attack.polish(24, 5 * starts)
     return attack
 
 

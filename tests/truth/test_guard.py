@@ -12,6 +12,7 @@ from attacks import Attack, float32_inside
 from float_bounds import error_bounds
 from numpy.typing import NDArray
 from specimens import SETTINGS, made, of
+from tier import sized
 
 from assay.question.convolution import ConvLayer
 from assay.question.exact import ExactFunction
@@ -26,18 +27,19 @@ from assay.truth.instance import Instance
 
 pytestmark = pytest.mark.slow
 Points = NDArray[np.float32]
+POINTS = sized(20_000, 100_000)
 
 
 def float32_points(attack: Attack) -> Points:
-    """10^5 float32 points of the box: anywhere, corners, ends of attacks, around the worst."""
+    """Float32 points of the box: anywhere, corners, ends of attacks, around the worst."""
     with torch.no_grad():
-        spread = [attack.uniform(35_000), attack.corners(25_000)]
+        spread = [attack.uniform(35 * POINTS // 100), attack.corners(POINTS // 4)]
         for points in spread:
             attack.excesses(points)
     starts = torch.cat([attack.points, attack.corners(200), attack.uniform(200)])
     attack.descend(starts, 25, 0.2, targeted=False)
     attack.jump(attack.corners(300), 6)
-    around = attack.points[torch.arange(40_000) % len(attack.points)]
+    around = attack.points[torch.arange(4 * POINTS // 10) % len(attack.points)]
     noise = torch.randn(around.shape, generator=attack.draw, dtype=torch.float64)
     size = 0.5 ** (1 + 24 * torch.rand(len(around), 1, generator=attack.draw).double())
     near = attack.inside(around + noise * size * (attack.high - attack.low))
@@ -58,7 +60,7 @@ def test_float32_agrees_with_robust_labels_that_are_guarded(setting: str) -> Non
             continue
         attack = Attack(instance, seed)
         points = float32_points(attack)
-        assert len(points) >= 10**5
+        assert len(points) >= POINTS
         low, high = points.min(axis=0).tolist(), points.max(axis=0).tolist()
         assert attack.box.contains([Fraction(v) for v in low])
         assert attack.box.contains([Fraction(v) for v in high])

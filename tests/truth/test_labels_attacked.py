@@ -1,11 +1,11 @@
-"""Labels under attack: 10^5 points an instance, the lowest of them decided in rationals."""
+"""Labels under attack (10^5 points an instance in `make test-all`), decided in rationals."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 import pytest
-from attacks import attacked
+from attacks import EVALUATIONS, attacked
 from specimens import SETTINGS, made, of
 
 from assay.question import vnnlib
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 def test_no_attack_gets_below_the_certified_margin(setting: str) -> None:
     for seed, instance in enumerate(of(setting, "robust")):
         attack = attacked(instance, seed)
-        assert attack.evaluations >= 10**5
+        assert attack.evaluations >= EVALUATIONS
         found = attack.exact()
         assert len(found) >= 3
         for margin, point in found:

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from attacks import attacked, snapped
+from attacks import EVALUATIONS, attacked, snapped
 from attention_attack import assert_proved_and_unbroken
 from ball_conformance import margin_bounds
 from numpy.typing import NDArray
@@ -70,10 +70,10 @@ def test_the_checker_verifies_and_attacks_fail(setting: str, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_strong_attacks_fail_too(setting: str) -> None:
-    """10^5 points; the lowest of them are decided in balls."""
+    """10^5 points in `make test-all`; the lowest of them are decided in balls."""
     robust, violated = make(SmoothPairsKnobs(**SETTINGS[setting]), 2)
     attack = attacked(robust, 0)
-    assert attack.evaluations >= 10**5
+    assert attack.evaluations >= EVALUATIONS
     for point in attack.points:
         margin = margin_bounds(robust, snapped(point.tolist(), attack.box))[0]
         assert margin >= robust.truth.margin
