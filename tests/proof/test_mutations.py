@@ -87,7 +87,7 @@ def test_no_wrong_mutant_passes(name: str) -> None:
     assert_none_is_empty(outcomes, broken=30, false=100, harmless=5)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_thousands_were_wrong_and_all_were_rejected() -> None:
     outcomes = sum((outcomes_of(name) for name in KNOBS), Counter())
     by_kind: dict[str, Counter[str]] = {}

@@ -107,7 +107,7 @@ def test_no_wrong_mutant_passes(name: str) -> None:
     assert_none_is_empty(outcomes, broken=20, false=40, harmless=3)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_hundreds_were_wrong_and_all_were_rejected() -> None:
     outcomes = sum((outcomes_of(name, 30) for name in KNOBS), Counter())
     assert total(outcomes, "false, rejected") >= 1000
