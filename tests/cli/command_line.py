@@ -16,8 +16,10 @@ LONGEST_S = 300
 
 
 def assay(
-    *command: object, cwd: Path | None = None, given: str = "", **environment: str
+    *command: object, cwd: Path | None = None, given: str = "", hidden: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
+    """`hidden` names packages, with commas, that are not installed for this command."""
+    environment = {**environment, **_hiding(hidden)}
     with tempfile.TemporaryDirectory() as folder:
         streams = {name: Path(folder, name) for name in ("stdin", "stdout", "stderr")}
         streams["stdin"].write_text(given)
@@ -30,14 +32,21 @@ def assay(
             "environment": {**os.environ, **environment},
             **{name: str(path) for name, path in streams.items()},
         }
-        code = _answer(json.dumps(request))
+        code = _answer(json.dumps(request), hidden)
         return subprocess.CompletedProcess(
             words, code, streams["stdout"].read_text(), streams["stderr"].read_text()
         )
 
 
-def _answer(request: str) -> int:
-    server = _server()
+def _hiding(packages: str) -> dict[str, str]:
+    if not packages:
+        return {}
+    path = [str(PRELOADED.with_name("without_packages")), os.environ.get("PYTHONPATH", "")]
+    return {"HIDDEN_PACKAGES": packages, "PYTHONPATH": os.pathsep.join(filter(None, path))}
+
+
+def _answer(request: str, hidden: str) -> int:
+    server = _server(hidden)
     assert server.stdin is not None
     assert server.stdout is not None
     print(request, file=server.stdin, flush=True)
@@ -50,11 +59,12 @@ def _answer(request: str) -> int:
 
 
 @functools.cache
-def _server() -> subprocess.Popen[str]:
+def _server(hidden: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-P", str(PRELOADED)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # more would be threads, lost in a fork
+        # More threads of OpenBLAS would be lost in a fork.
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **_hiding(hidden)},
     )
