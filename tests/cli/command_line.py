@@ -16,10 +16,8 @@ LONGEST_S = 300
 
 
 def assay(
-    *command: object, cwd: Path | None = None, given: str = "", hidden: str = "", **environment: str
+    *command: object, cwd: Path | None = None, given: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """`hidden` names packages, with commas, that are not installed for this command."""
-    environment = {**environment, **_hiding(hidden)}
     with tempfile.TemporaryDirectory() as folder:
         streams = {name: Path(folder, name) for name in ("stdin", "stdout", "stderr")}
         streams["stdin"].write_text(given)
@@ -32,21 +30,23 @@ def assay(
             "environment": {**os.environ, **environment},
             **{name: str(path) for name, path in streams.items()},
         }
-        code = _answer(json.dumps(request), hidden)
+        code = _answer(json.dumps(request))
         return subprocess.CompletedProcess(
             words, code, streams["stdout"].read_text(), streams["stderr"].read_text()
         )
 
 
-def _hiding(packages: str) -> dict[str, str]:
-    if not packages:
-        return {}
+def without(*packages: str) -> dict[str, str]:
+    """The environment of a command, and of what it starts, where these are not installed."""
     path = [str(PRELOADED.with_name("without_packages")), os.environ.get("PYTHONPATH", "")]
-    return {"HIDDEN_PACKAGES": packages, "PYTHONPATH": os.pathsep.join(filter(None, path))}
+    return {
+        "HIDDEN_PACKAGES": ",".join(packages),
+        "PYTHONPATH": os.pathsep.join(filter(None, path)),
+    }
 
 
-def _answer(request: str, hidden: str) -> int:
-    server = _server(hidden)
+def _answer(request: str) -> int:
+    server = _server(json.loads(request)["environment"].get("HIDDEN_PACKAGES", ""))
     assert server.stdin is not None
     assert server.stdout is not None
     print(request, file=server.stdin, flush=True)
@@ -60,11 +60,12 @@ def _answer(request: str, hidden: str) -> int:
 
 @functools.cache
 def _server(hidden: str) -> subprocess.Popen[str]:
+    hiding = without(hidden) if hidden else {}
     return subprocess.Popen(
         [sys.executable, "-P", str(PRELOADED)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        # More threads of OpenBLAS would be lost in a fork.
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **_hiding(hidden)},
+        # More threads would be lost in a fork.
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **hiding},
     )

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from functools import partial
 from pathlib import Path
 
 import pytest
-from command_line import assay
+from command_line import assay, without
 from smoke_commands import COMMANDS, MISSING, NEEDS_TORCH, all_commands, prepare, problem
 
 from assay.optional_packages import OPTIONAL
 
-ALL = ",".join([*OPTIONAL, "torchattacks"])
+ALL = (*OPTIONAL, "torchattacks")
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("smoke") / "place"
-    prepare(folder, partial(assay, hidden=ALL))
+    prepare(folder, partial(assay, **without(*ALL)))
     return folder
 
 
@@ -29,7 +28,7 @@ def test_every_command_has_a_line() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_without_any_of_them(name: str, place: Path) -> None:
-    done = assay(*name.split(), *COMMANDS[name], cwd=place, hidden=ALL)
+    done = assay(*name.split(), *COMMANDS[name], cwd=place, **without(*ALL))
     assert not problem(name, done)
     if name in NEEDS_TORCH:
         assert done.returncode == 2, done.stdout
@@ -52,8 +51,8 @@ ONE = {
 @pytest.mark.parametrize("module", ONE)
 def test_one_that_only_an_option_needs(module: str, place: Path) -> None:
     (place / "picture.png").write_bytes(b"\x89PNG")
-    hidden = ALL if module != "PIL" else "PIL"
-    done: subprocess.CompletedProcess[str] = assay(*ONE[module], cwd=place, hidden=hidden)
+    hidden = without("PIL") if module == "PIL" else without(*ALL)
+    done = assay(*ONE[module], cwd=place, **hidden)
     assert done.returncode == 2, done.stdout + done.stderr
     sentence = done.stderr.splitlines()[-1]
     assert OPTIONAL[module].remedy in sentence
@@ -61,7 +60,7 @@ def test_one_that_only_an_option_needs(module: str, place: Path) -> None:
 
 
 def test_the_battery_does_without_torchattacks(place: Path) -> None:
-    done = assay("attack", "bench", "--strength", 0.01, cwd=place, hidden="torchattacks")
+    done = assay("attack", "bench", "--strength", 0.01, cwd=place, **without("torchattacks"))
     assert done.returncode == 0, done.stderr
     record = json.loads((place / "bench" / "attack.json").read_text())
     assert record["whole"] is False

@@ -49,7 +49,7 @@ def explain_runs(
     judgement = judge(results, opened.truths, folder.title, opened.asked)
     networks = networks_of(opened.hashes, opened.truths)
     points = [
-        _point(entry, row.values, row.blind, opened.truths.get(entry.name), networks[entry.name])
+        _point(entry, opened.hashes[entry.name], row.values, row.blind, networks[entry.name])
         for entry in folder.entries
         if (row := profiles.get(entry.name)) is not None and row.values is not None
     ]
@@ -109,15 +109,16 @@ def networks_of(hashes: Hashes, truths: Mapping[str, Truth]) -> dict[str, str]:
 
 def _point(
     entry: FolderEntry,
+    hashes: tuple[str, str],
     values: Mapping[str, float],
     blind: tuple[str, ...],
-    truth: Truth | None,
     network: str,
 ) -> Point:
-    if truth is None or entry.truth is None:
+    if entry.truth is None:
         return Point(entry.name, entry.onnx.stem, values, {}, None, network, blind)
     # The truths that a score needs come without parameters, which may be many.
-    knobs = knobs_of(entry_truth(entry).parameters)
+    truth = entry_truth(entry, hashes)
+    knobs = knobs_of(truth.parameters)
     return Point(entry.name, truth.family, values, knobs, truth.answer, network, blind)
 
 

@@ -163,7 +163,7 @@ def attack_task(task: AttackTask) -> AttackRow:
     torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
     sha256 = hashes((task.onnx, task.vnnlib, task.truth))
     files = task.onnx, task.vnnlib
-    truth = None if task.truth is None else proved_truth(task.name, *files, task.truth)
+    truth = None if task.truth is None else proved_truth(task.name, *files, task.truth, sha256[:2])
     network, specification = read_question(task.onnx, task.vnnlib)
     try:
         results = run(network, specification, task.budget, task.device)

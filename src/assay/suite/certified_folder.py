@@ -85,7 +85,7 @@ def _instance(name: str, fraction: float, ball: _Ball, truth: Truth) -> Certifie
 
 
 def _ball(entry: FolderEntry) -> _Ball:
-    cases = vnnlib.read(entry.vnnlib.read_text(encoding="utf-8"), str(entry.vnnlib)).cases
+    cases = vnnlib.read(entry.vnnlib.read_bytes().decode(), str(entry.vnnlib)).cases
     box, violation = cases[0].box, cases[0].violation
     ends = list(zip(box.lower, box.upper, strict=True))
     radii = {(high - low) / 2 for low, high in ends}

@@ -98,7 +98,7 @@ def profile_task(task: ProfileTask) -> Row:
 
     torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
     sha256 = hashes((task.onnx, task.vnnlib, task.truth))
-    label = _label(task)
+    label = _label(task, sha256[:2])
     network, specification = read_question(task.onnx, task.vnnlib)
     try:
         found = profile(network, specification, task.settings, label)
@@ -125,13 +125,13 @@ def _row(line: Mapping[str, Any]) -> Row:
     return row
 
 
-def _label(task: ProfileTask) -> Label | None:
+def _label(task: ProfileTask, hashes: tuple[str, str]) -> Label | None:
     """What a proved truth about these very files says."""
     from assay.difficulty.label import Label
 
     if task.truth is None:
         return None
-    truth = proved_truth(task.name, task.onnx, task.vnnlib, task.truth)
+    truth = proved_truth(task.name, task.onnx, task.vnnlib, task.truth, hashes)
     return Label(truth.answer, truth.margin)
 
 

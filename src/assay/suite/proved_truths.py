@@ -72,16 +72,22 @@ def proved_truths(
     return truths
 
 
-def entry_truth(entry: FolderEntry) -> Truth:
+def entry_truth(entry: FolderEntry, hashes: tuple[str, str] | None = None) -> Truth:
     """The truth of an instance, with all that it says; BadInput where it has none."""
     if entry.truth is None:
         raise BadInput(f"{entry.name} has no truth; rebuild it with `assay build`")
-    return proved_truth(entry.name, entry.onnx, entry.vnnlib, entry.truth)
+    return proved_truth(entry.name, entry.onnx, entry.vnnlib, entry.truth, hashes)
 
 
-def proved_truth(name: str, onnx: Path, vnnlib: Path, truth: Path) -> Truth:
-    """One truth with all that it says; checked in this process if it has not been before."""
-    read = _read(name, onnx, vnnlib, truth, (file_sha256(onnx), file_sha256(vnnlib)))
+def proved_truth(
+    name: str, onnx: Path, vnnlib: Path, truth: Path, hashes: tuple[str, str] | None = None
+) -> Truth:
+    """One truth with all that it says; checked in this process if it has not been before.
+
+    `hashes` are those of the network and the property, where they are known.
+    """
+    hashes = hashes or (file_sha256(onnx), file_sha256(vnnlib))
+    read = _read(name, onnx, vnnlib, truth, hashes)
     if read.digests not in KeptVerdicts():
         _refuse_unverified(check_claim(read.claim))
     return read.truth

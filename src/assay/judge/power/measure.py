@@ -31,7 +31,7 @@ from assay.judge.power.mutant import Specimen
 from assay.judge.power.trial import Budget
 from assay.judge.run_folder import benchmark_sha256
 from assay.suite.folder import BenchmarkFolder
-from assay.suite.proved_truths import entry_truth, proved_truths
+from assay.suite.proved_truths import entry_truth, proved_truths, question_hashes
 from assay.suite.workers import Watcher, parallel
 from assay.truth.record import Truth
 
@@ -123,9 +123,10 @@ def subjects_of(path: Path, watcher: Watcher | None = None) -> list[Subject]:
             f"{path}: {without[0].name} has no truth; power is measured where every answer is "
             "known, so build the benchmark with Assay"
         )
-    truths = proved_truths(folder, watcher=watcher)
+    hashes = question_hashes(folder)
+    truths = proved_truths(folder, hashes, watcher)
     return [
-        Subject(e.name, _family(entry_truth(e)), e.onnx, e.vnnlib, truths[e.name])
+        Subject(e.name, _family(entry_truth(e, hashes[e.name])), e.onnx, e.vnnlib, truths[e.name])
         for e in folder.entries
     ]
 
