@@ -17,14 +17,14 @@ from pathlib import Path
 
 from assay.question.asked import read_question
 from assay.suite.folder import BenchmarkFolder
+from assay.suite.proved_truths import entry_truth
 from assay.truth.planted import FAMILY
 from assay.truth.planting.sampling import POINTS, Agreement, sampled
-from assay.truth.record import read_truth
 
 
 def agreements(folder: Path, points: int) -> Iterator[tuple[str, Agreement]]:
     for number, entry in enumerate(BenchmarkFolder.open(folder).entries):
-        truth = None if entry.truth is None else read_truth(entry.truth)
+        truth = None if entry.truth is None else entry_truth(entry)
         if truth is None or truth.family != FAMILY or truth.violation_probability is None:
             continue
         network, specification = read_question(entry.onnx, entry.vnnlib)

@@ -24,8 +24,8 @@ from pathlib import Path
 from assay.difficulty.settings import Settings
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.profiling import ProfileTask, profile_task
+from assay.suite.proved_truths import entry_truth
 from assay.suite.workers import CHILD_ENVIRONMENT
-from assay.truth.record import read_truth
 
 LIMIT_S = 600
 """A reference that takes longer is reported as above this."""
@@ -72,7 +72,7 @@ def largest(folder: BenchmarkFolder) -> dict[str, FolderEntry]:
     for entry in folder.entries:
         if entry.truth is None or not entry.name.endswith("robust"):
             continue
-        family = read_truth(entry.truth).family
+        family = entry_truth(entry).family
         best = found.get(family)
         if best is None or entry.onnx.stat().st_size > best.onnx.stat().st_size:
             found[family] = entry

@@ -1,8 +1,12 @@
-"""Leaves out what only `make test-all` runs, and builds the suite `quick` once for all tests."""
+"""For all tests: two tiers, one build of the suite `quick`, and verdicts of the checker that are
+kept in a folder of this session's own."""
 
 from __future__ import annotations
 
 import fcntl
+import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,21 @@ from tier import ALL
 
 from assay.suite.build import build
 from assay.suite.spec import load_suite
+
+_CACHE = "ASSAY_CACHE"
+_OWNER = "ASSAY_CACHE_OF_TESTS"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers of pytest-xdist inherit the environment, and so share what one of them checked."""
+    if _OWNER not in os.environ:
+        os.environ[_CACHE] = os.environ[_OWNER] = tempfile.mkdtemp(prefix="assay-verdicts-")
+        config.add_cleanup(_forget)
+
+
+def _forget() -> None:
+    shutil.rmtree(os.environ.pop(_OWNER), ignore_errors=True)
+    del os.environ[_CACHE]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

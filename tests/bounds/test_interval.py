@@ -334,4 +334,4 @@ for module in ("interval", "linear", "branch"):
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert done.stdout.count("install the extra") == 3
+    assert done.stdout.count("which is not installed; get it with") == 3

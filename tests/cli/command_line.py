@@ -48,8 +48,17 @@ def _run(
         )
 
 
+def without(*packages: str) -> dict[str, str]:
+    """The environment of a command, and of what it starts, where these are not installed."""
+    path = [str(PRELOADED.with_name("without_packages")), os.environ.get("PYTHONPATH", "")]
+    return {
+        "HIDDEN_PACKAGES": ",".join(packages),
+        "PYTHONPATH": os.pathsep.join(filter(None, path)),
+    }
+
+
 def _answer(request: str) -> int:
-    server = _server()
+    server = _server(json.loads(request)["environment"].get("HIDDEN_PACKAGES", ""))
     assert server.stdin is not None
     assert server.stdout is not None
     print(request, file=server.stdin, flush=True)
@@ -62,11 +71,13 @@ def _answer(request: str) -> int:
 
 
 @functools.cache
-def _server() -> subprocess.Popen[str]:
+def _server(hidden: str) -> subprocess.Popen[str]:
+    hiding = without(hidden) if hidden else {}
     return subprocess.Popen(
         [sys.executable, "-P", str(PRELOADED)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # more would be threads, lost in a fork
+        # More threads would be lost in a fork.
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **hiding},
     )

@@ -8,6 +8,7 @@ no thread is lost when it forks.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -28,7 +29,8 @@ PACKAGES = (
 
 
 def preload() -> None:
-    for name in (*PACKAGES, "assay.cli.main", "assay.suite.folder", "assay.truth.families"):
+    here = [name for name in PACKAGES if importlib.util.find_spec(name.partition(".")[0])]
+    for name in (*here, "assay.cli.main", "assay.suite.folder", "assay.truth.families"):
         importlib.import_module(name)
     if len([*Path("/proc/self/task").iterdir()]) > 1:
         raise RuntimeError("a package started a thread; leave it out of what is read beforehand")

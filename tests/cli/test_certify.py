@@ -394,3 +394,31 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     while is_living(process.pid):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_facts_that_nobody_proved_are_not_printed(net: Path, point: Path, tmp_path: Path) -> None:
+    """What a truth says about itself beside its proof can be edited; the radii come from boxes."""
+    out = tmp_path / "out"
+    first = json.loads(assay_certify(net, "--centre", point, "-o", out, "--json").stdout)
+    for path in (out / "truth").glob("*.json"):
+        document = json.loads(path.read_text())
+        document["facts"] |= {"radius_lower": "1000", "radius_upper": "1001", "epsilon": "7"}
+        document["parameters"]["fraction"] = 0.5
+        path.write_text(json.dumps(document))
+    again = assay_certify(net, "--centre", point, "-o", out)
+    assert again.returncode == 0, again.stderr
+    assert "all certified before" in again.stdout
+    assert "1000" not in again.stdout
+    second = json.loads(assay_certify(net, "--centre", point, "-o", out, "--json").stdout)
+    for key in ("radius_lower", "radius_upper", "instances"):
+        assert second[key] == first[key]
+
+
+def test_a_label_that_was_changed_is_not_certified(net: Path, point: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert assay_certify(net, "--centre", point, "-o", out).returncode == 0
+    path = out / "truth/mynet-f0.9-robust.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"margin": "1000"}))
+    again = assay_certify(net, "--centre", point, "-o", out)
+    assert again.returncode == 2
+    assert "mynet-f0.9-robust.json: the checker does not verify it (rejected: " in again.stderr

@@ -20,14 +20,16 @@ from assay.judge.power import measure as measuring
 from assay.judge.power.catalogue import specimen
 from assay.judge.power.floor import GRID, Step, find_floor, most_misses
 from assay.judge.power.hunt import Hunt, Subject, hunted
-from assay.judge.power.measure import Power, Settings, measure
+from assay.judge.power.measure import Power, Settings
 from assay.judge.power.memory import Memory
 from assay.judge.power.mutant import Mutant, Specimen
 from assay.judge.power.trial import Budget, tried
+from assay.judge.run_folder import benchmark_sha256
 from assay.question import vnnlib
+from assay.suite.folder import BenchmarkFolder
 from assay.suite.workers import Outcome, Watcher
 from assay.truth.instance import sha256
-from assay.truth.record import Truth
+from assay.truth.record import Truth, parse_truth
 
 BUDGET = Budget(seconds=60.0, boxes=60)
 QUESTIONS = {
@@ -38,7 +40,7 @@ QUESTIONS = {
 
 
 def write(path: Path, names: Sequence[str] = tuple(QUESTIONS), **changed: str) -> Path:
-    """A benchmark folder of needles with truths."""
+    """A benchmark folder of needles, with truths that hold without a certificate."""
     for part in ("onnx", "vnnlib", "truth"):
         (path / part).mkdir(parents=True)
     for name in names:
@@ -85,7 +87,29 @@ def measured(folder: Path, *names: str, seeds: int = 0, heard: Heard | None = No
 
     specimens = [specimen(name) for name in names]
     settings = Settings(BUDGET, jobs=1, seeds=seeds)
-    return measure(folder, specimens, settings, folder / "power.jsonl", watched)
+    return measured_by(folder, specimens, settings, watched)
+
+
+def measured_by(
+    folder: Path, specimens: Sequence[Specimen], settings: Settings, watched: measuring.Watched
+) -> Power:
+    digest = benchmark_sha256(BenchmarkFolder.open(folder))
+    journal = folder / "power.jsonl"
+    return measuring.measure_subjects(
+        subjects_in(folder), digest, specimens, settings, journal, watched
+    )
+
+
+def subjects_in(folder: Path) -> list[Subject]:
+    """Its questions, with truths that these tests vouch for."""
+    found = []
+    for entry in BenchmarkFolder.open(folder).entries:
+        assert entry.truth is not None
+        truth = parse_truth(entry.truth.read_bytes(), entry.name)
+        family, kind = truth.family, truth.parameters.get("kind")
+        name = f"{family}/{kind}" if kind else family
+        found.append(Subject(entry.name, name, entry.onnx, entry.vnnlib, truth))
+    return found
 
 
 def test_a_hidden_counterexample_catches_what_a_plain_one_does_not(tmp_path: Path) -> None:
@@ -246,7 +270,7 @@ def test_a_mutant_that_breaks_down_over_a_network_has_crashed(
         raise KeyError("weight")
 
     monkeypatch.setattr(Mutant, "touches", breaks)
-    (subject,) = measuring.subjects_of(write(tmp_path / "bench", ["hidden"]))
+    (subject,) = subjects_in(write(tmp_path / "bench", ["hidden"]))
     catch = hunted(Hunt("full-queue", subject.family, 0, (subject,), BUDGET))
     assert (catch.by, catch.tried, catch.crashed) == (None, 1, 1)
 
@@ -258,13 +282,8 @@ def test_the_seed_decides_the_dice(tmp_path: Path) -> None:
     def watched(_: str) -> Iterator[Watcher]:
         yield Watcher()
 
-    found = measure(
-        folder,
-        [specimen("full-queue")],
-        Settings(BUDGET, jobs=1, seed=7),
-        folder / "power.jsonl",
-        watched,
-    )
+    settings = Settings(BUDGET, jobs=1, seed=7)
+    found = measured_by(folder, [specimen("full-queue")], settings, watched)
     asked = [(c.seed, c.by is None) for c in found.catches.values()]
     assert asked == [(7, True)]
     with pytest.raises(BadInput, match="seed or version"):
@@ -279,7 +298,7 @@ def test_what_was_cut_short_is_not_remembered() -> None:
 
 
 def test_truths_are_hashed_with_their_families(tmp_path: Path) -> None:
-    subjects = measuring.subjects_of(write(tmp_path / "bench"))
+    subjects = subjects_in(write(tmp_path / "bench"))
     first = subjects[0]
     others: list[Subject] = [
         replace(first, name="other"),
@@ -343,4 +362,9 @@ def test_truths_are_needed(tmp_path: Path) -> None:
     folder = write(tmp_path / "bench", ["plain"])
     (folder / "truth" / "plain.json").unlink()
     with pytest.raises(BadInput, match="plain has no truth"):
-        measured(folder, "full-queue")
+        measuring.subjects_of(folder)
+
+
+def test_truths_are_proved(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"plain\.json: the checker does not verify it"):
+        measuring.subjects_of(write(tmp_path / "bench", ["plain"]))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.analyse.calibration.known import Effort
-from assay.errors import BadInput, CannotCertify
+from assay.errors import BadInput
 from assay.suite import calibrating
 from assay.suite.build import build
 from assay.suite.calibrating import PROGRESS, Subject, calibrate, subjects_of
@@ -126,7 +126,7 @@ def test_a_false_truth_is_not_used(bench: Path, tmp_path: Path) -> None:
     document = json.loads(truth.read_text())
     document["violation_probability"] = {"exact": "1/100"}
     truth.write_text(json.dumps(document))
-    with pytest.raises(CannotCertify, match="rejected"):
+    with pytest.raises(BadInput, match="rejected"):
         subjects_of(copy, 1, Watcher())
 
 

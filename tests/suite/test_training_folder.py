@@ -23,7 +23,7 @@ from assay.suite import trained_battery, training
 from assay.suite.trained_battery import Battery
 from assay.suite.training import CHECKPOINT, SUMMARY, Strength, TrainedNetwork, train_into
 from assay.suite.workers import Watcher
-from assay.truth.record import read_truth
+from assay.truth.record import parse_truth
 from assay.truth.training.record import read
 from assay.truth.training.run import Progress, train
 from assay.truth.training.settings import Schedule, Setting
@@ -98,7 +98,8 @@ def test_every_hidden_counterexample_violates_in_onnx_runtime(
     for model, question, timeout in listed:
         assert timeout == "100"
         network = load((folder / "violated" / model).read_bytes(), model)
-        truth = read_truth(folder / "violated" / "truth" / f"{Path(question).stem}.json")
+        path = folder / "violated" / "truth" / f"{Path(question).stem}.json"
+        truth = parse_truth(path.read_bytes(), str(path))
         assert (truth.answer, truth.family, truth.twin) == ("violated", "trained", None)
         point = [Fraction(text) for text in truth.witness or ()]
         (case,) = vnnlib.read((folder / "violated" / question).read_text(), question).cases

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from assay.analyse.preprocessing import Layout
 from assay.errors import BadInput
+from assay.optional_packages import missing
 
 PICTURES, ARRAYS = (".png", ".jpg", ".jpeg", ".bmp"), (".npy",)
 LABELS_FILE = "labels.csv"
@@ -203,10 +204,7 @@ def _picture(path: Path, layout: Layout) -> NDArray[np.float64]:
     try:
         from PIL import Image
     except ImportError:
-        raise BadInput(
-            f"{path}: reading pictures needs Pillow; install the extra: "
-            "pip install 'assay-robustness[pictures]'"
-        ) from None
+        raise missing("PIL", f"{path}: reading pictures") from None
     try:
         with Image.open(path) as image:
             if image.mode.startswith(_DEEP):

@@ -14,8 +14,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from assay.bounds.torch_extra import missing_torch
 from assay.errors import BadInput
+from assay.optional_packages import missing
 from assay.question.network import Network
 from assay.question.property import Case
 
@@ -23,7 +23,7 @@ try:
     import torch
     from torch import Tensor
 except ImportError:
-    raise missing_torch() from None
+    raise missing("torch") from None
 
 from assay.bounds.ascent import improved
 from assay.bounds.backward import RelaxedLink

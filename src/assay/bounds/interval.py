@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from assay.bounds.torch_extra import missing_torch
 from assay.errors import AssayError, BadInput, Unsupported
+from assay.optional_packages import missing
 from assay.question.directed import float_above, float_below
 from assay.question.network import Network, Node
 from assay.question.operators.call import Call, Operator, cannot_run, check_shapes, operator_place
@@ -23,7 +23,7 @@ try:
     import torch
     from torch import Tensor
 except ImportError:
-    raise missing_torch() from None
+    raise missing("torch") from None
 
 from assay.bounds.operators.interval_arithmetic import ARITHMETIC
 from assay.bounds.operators.interval_linear import INTERVAL_LINEAR

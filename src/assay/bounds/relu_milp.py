@@ -14,7 +14,7 @@ import highspy
 import numpy as np
 
 from assay.bounds.relu_network import Bounds, Floats, ReluNetwork
-from assay.errors import BadInput
+from assay.optional_packages import missing
 
 Solver = Literal["highs", "scip"]
 INFINITY = float("inf")
@@ -140,9 +140,7 @@ def _solve_scip(programme: Programme, inputs: int, nodes: int, seconds: float) -
     try:
         import pyscipopt
     except ImportError:
-        raise BadInput(
-            "solver 'scip' needs the package pyscipopt; install assay-robustness[scip]"
-        ) from None
+        raise missing("pyscipopt", "the solver 'scip'") from None
     model: Any = pyscipopt.Model()
     model.hideOutput()
     model.setParam("limits/nodes", nodes)

@@ -54,13 +54,16 @@ def attack(
     from assay.cli.attack_view import show
     from assay.cli.output import shown_progress
     from assay.cli.row_tables import end_for_failed, stopped_by_a_wrong_label
+    from assay.cli.truth_check import verify_truths
     from assay.suite.attacking import attack_folder, attack_question
+    from assay.suite.folder import BenchmarkFolder
     from assay.suite.workers import available_cores
 
     budget = Budget(strength, seed, tuple(dict.fromkeys(attacks or ())))
     device = device_named(device).type
     with resumable(), stopped_by_a_wrong_label(whole_point=len(paths) == 2, as_json=as_json):
         if len(paths) == 1:
+            verify_truths(BenchmarkFolder.open(paths[0]))
             with shown_progress("attack") as watcher:
                 cores = jobs or available_cores()
                 found = attack_folder(paths[0], budget, device, cores, watcher, force=force)

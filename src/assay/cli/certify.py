@@ -83,7 +83,6 @@ def _show(certified: Certified, as_json: bool) -> None:
     facts = [
         ["robust at radius", str(certified.lower), rounded_decimal(certified.lower, down=True)],
         ["violated at radius", str(certified.upper), rounded_decimal(certified.upper, down=False)],
-        ["leaves of the proof", str(certified.leaves), ""],
     ]
     print_table(certified.name, ["", "exact", "decimal"], facts)
     rows = [
@@ -116,7 +115,6 @@ def _document(certified: Certified) -> dict[str, Any]:
         "network": certified.name,
         "radius_lower": exact_number(certified.lower, down=True),
         "radius_upper": exact_number(certified.upper, down=False),
-        "leaves": certified.leaves,
         "centre_moved": exact_number(certified.moved, down=False),
         "instances": [
             {

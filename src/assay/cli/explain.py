@@ -48,7 +48,7 @@ def explain(
       assay explain bench --run runs/first --run runs/second -o why.html --charts figures --png
     """
     from assay.cli.explain_view import show_explanation
-    from assay.cli.output import print_json, print_line
+    from assay.cli.output import print_json, print_line, shown_progress
     from assay.difficulty.explanation_document import to_document
     from assay.report.explained_runs import explain_runs
 
@@ -57,7 +57,8 @@ def explain(
         raise BadInput(f"--resamples {resamples} is too few or too many; give {allowed}")
     if png and charts is None:
         raise BadInput("--png is about chart files; name their folder with --charts")
-    found = explain_runs(benchmark, runs, seed=seed, resamples=resamples)
+    with shown_progress("check") as watcher:
+        found = explain_runs(benchmark, runs, seed=seed, resamples=resamples, watcher=watcher)
     written = _write(found.explanation, output, charts, png)
     if found.incomplete:
         print(f"assay: {found.incomplete}", file=sys.stderr)

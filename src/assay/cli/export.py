@@ -38,6 +38,7 @@ def export(
       assay export bench -o handout --version 2.0 --with-truth
     """
     from assay.cli.output import print_json, print_line, shown_progress
+    from assay.cli.truth_check import verify_truths
     from assay.suite.exchange.exporting import export as hand_out
     from assay.suite.exchange.source_list import VERSIONS
     from assay.suite.folder import BenchmarkFolder
@@ -45,6 +46,8 @@ def export(
 
     benchmark = BenchmarkFolder.open(folder)
     try:
+        if with_truth:
+            verify_truths(benchmark)
         with shown_progress("export") as watcher:
             exported = hand_out(
                 benchmark,

@@ -45,6 +45,7 @@ from assay.cli.process_signals import (
     stop_undisturbed,
 )
 from assay.errors import AssayError, CannotCertify
+from assay.optional_packages import missing_import
 
 app = typer.Typer(
     name="assay",
@@ -134,6 +135,9 @@ def _run_command() -> int:
         return _fail(str(error), 1 if isinstance(error, CannotCertify) else 2)
     except KeyboardInterrupt:
         return _fail("interrupted", STOPPED_EXIT)
+    except ImportError as error:
+        absent = missing_import(error)
+        return _internal_error(error) if absent is None else _fail(str(absent), 2)
     except Exception as error:
         return _internal_error(error)
     return 0

@@ -54,7 +54,9 @@ def profile(
     """
     from assay.cli.output import shown_progress
     from assay.cli.row_tables import end_for_failed, stopped_by_a_wrong_label
+    from assay.cli.truth_check import verify_truths
     from assay.difficulty.settings import Settings
+    from assay.suite.folder import BenchmarkFolder
     from assay.suite.profiling import profile_folder, profile_question
     from assay.suite.workers import available_cores
 
@@ -65,6 +67,7 @@ def profile(
         chosen_device(device)
     with resumable(), stopped_by_a_wrong_label(whole_point=len(paths) == 2, as_json=as_json):
         if len(paths) == 1:
+            verify_truths(BenchmarkFolder.open(paths[0]))
             with shown_progress("profile") as watcher:
                 found = profile_folder(paths[0], settings, jobs or available_cores(), watcher)
         elif len(paths) == 2:

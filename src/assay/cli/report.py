@@ -47,7 +47,7 @@ def report(
 
       assay report runs/first -o report.html --calibration calibration/calibration.json
     """
-    from assay.cli.output import print_json, print_line
+    from assay.cli.output import print_json, print_line, shown_progress
     from assay.report.page import write_report
 
     if rules not in ("2024", "2026"):
@@ -55,16 +55,18 @@ def report(
     if charts is None and (png or pair):
         raise BadInput("--png and --pair are about chart files; name their folder with --charts")
     year: Year = "2024" if rules == "2024" else "2026"
-    written = write_report(
-        runs,
-        benchmark,
-        output,
-        year=year,
-        charts=charts,
-        pair=pair,
-        with_png=png,
-        calibration=calibration,
-    )
+    with shown_progress("check") as watcher:
+        written = write_report(
+            runs,
+            benchmark,
+            output,
+            year=year,
+            charts=charts,
+            pair=pair,
+            with_png=png,
+            calibration=calibration,
+            watcher=watcher,
+        )
     if written.incomplete:
         print(f"assay: {written.incomplete}", file=sys.stderr)
     if as_json:

@@ -66,6 +66,8 @@ def run(
 ) -> None:
     """Run verifiers on every question; each task in its own process tree, within limits.
 
+    The checker verifies the truths first, once for the same files.
+
     A run that is stopped goes on where it was when the same command is given again.
 
     Examples:
@@ -77,6 +79,7 @@ def run(
       assay run bench -v linear --dask tcp://head:8786 -o runs/cluster
     """
     from assay.cli.run_progress import shown_run
+    from assay.cli.truth_check import verify_truths
     from assay.judge.engine import chosen_engine
     from assay.judge.runner import Settings
     from assay.judge.runner import run as run_all
@@ -85,6 +88,7 @@ def run(
     chosen = _verifiers(verifier or [], verifier_dir or [], verifier_command or [], env or [])
     benchmark = BenchmarkFolder.open(folder)
     settings = Settings(timeout, memory * 1024, repeat, seed, jobs, cpu_time)
+    verify_truths(benchmark)
     if dask is None:
         warn_of_load(chosen, settings)
     with resumable(), chosen_engine(jobs, dask) as engine, shown_run() as watcher:

@@ -64,6 +64,7 @@ def score(
 
 
 def _scores(runs: list[Path], benchmark: Path | None, results: Path | None, rules: str) -> Scores:
+    from assay.cli.output import shown_progress
     from assay.judge.scored_runs import score_published, score_runs
     from assay.judge.vnncomp_results import read_vnncomp_results
     from assay.suite.folder import BenchmarkFolder
@@ -72,9 +73,11 @@ def _scores(runs: list[Path], benchmark: Path | None, results: Path | None, rule
     if results is None:
         if not runs:
             raise BadInput("nothing to score; name a run, or --results with --benchmark")
-        return score_runs(runs, benchmark, year)  # type: ignore[arg-type]
+        with shown_progress("check") as watcher:
+            return score_runs(runs, benchmark, year, watcher=watcher)  # type: ignore[arg-type]
     if benchmark is None or runs:
         raise BadInput("--results goes with --benchmark and without runs; give both")
     folder = BenchmarkFolder.open(benchmark)
     imported = read_vnncomp_results(results, folder)
-    return score_published(imported.results, folder, year, results)  # type: ignore[arg-type]
+    with shown_progress("check") as watcher:
+        return score_published(imported.results, folder, year, results, watcher)  # type: ignore[arg-type]

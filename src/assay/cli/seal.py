@@ -72,13 +72,16 @@ def unseal(
 ) -> None:
     """Join published questions and their truths, if both are exactly what was sealed.
 
+    The checker verifies every truth first; one that it does not verify stops it.
+
     The names stay the published ones, so runs of the sealed questions can be scored:
     `assay score RUN --benchmark DIR`.
     """
-    from assay.cli.output import print_json, print_line
+    from assay.cli.output import print_json, print_line, shown_progress
     from assay.suite.exchange.unseal import unseal as unseal_folder
 
-    unsealed = unseal_folder(questions, truths, output)
+    with shown_progress("check") as watcher:
+        unsealed = unseal_folder(questions, truths, output, watcher)
     if as_json:
         print_json(asdict(unsealed) | {"folder": str(output)})
     else:

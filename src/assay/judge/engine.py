@@ -23,6 +23,7 @@ from assay.judge.run_progress import RunWatcher
 from assay.judge.task import Limits
 from assay.judge.task_folders import task_folders
 from assay.judge.verifier import Verifier
+from assay.optional_packages import missing
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,8 @@ def chosen_engine(jobs: int, dask_address: str | None) -> Iterator[Engine]:
         return
     try:
         from assay.judge.dask_engine import dask_engine
-    except ModuleNotFoundError as error:
-        raise BadInput(
-            f"--dask needs the package {error.name!r}; "
-            "get it with: pip install 'assay-robustness[cluster]'"
-        ) from None
+    except ModuleNotFoundError:
+        raise missing("distributed", "--dask") from None
     with dask_engine(dask_address) as engine:
         yield engine
 

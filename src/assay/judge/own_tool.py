@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import assay
 from assay.judge.answers import read_vnncomp
 from assay.judge.task import Invocation, Question
 from assay.judge.verifier import Verifier
+from assay.optional_packages import OPTIONAL
 
 
 def own_verifier(
@@ -21,10 +21,10 @@ def own_verifier(
     module: str = "assay.judge.builtin",
 ) -> Verifier:
     """`module` is run as a process, with the name as its first argument."""
+    torch = OPTIONAL["torch"]
 
     def version() -> str | None:
-        missing = needs_torch and find_spec("torch") is None
-        return None if missing else assay.__version__
+        return assay.__version__ if not needs_torch or torch.is_here() else None
 
     def invoke(question: Question, folder: Path) -> Invocation:
         result = "result.txt"
@@ -52,7 +52,7 @@ def own_verifier(
     return Verifier(
         name=name,
         summary=summary,
-        install_hint="pip install 'assay-robustness[torch]'" if needs_torch else "built in",
+        install_hint=torch.remedy if needs_torch else "built in",
         operators=operators,
         version=version,
         invoke=invoke,

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from assay.errors import BadInput
-from assay.judge.bound_truths import Hashes, question_hashes
 from assay.judge.execute import Executed
 from assay.judge.results import Result, read_results
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.journal import writing
+from assay.suite.proved_truths import Hashes, question_hashes
 
 RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"

@@ -12,7 +12,6 @@ from typing import Any
 
 import assay
 from assay.errors import BadInput
-from assay.judge.bound_truths import bound_truths, question_hashes
 from assay.judge.engine import Engine, Job, LocalEngine
 from assay.judge.execute import Task
 from assay.judge.host import this_host
@@ -22,6 +21,7 @@ from assay.judge.run_progress import RunWatcher, hearing
 from assay.judge.task import Limits, Question
 from assay.judge.verifier import Verifier
 from assay.suite.folder import BenchmarkFolder
+from assay.suite.proved_truths import proved_truths, question_hashes
 from assay.suite.workers import Watcher
 
 
@@ -52,7 +52,7 @@ def run(
     engine.check(verifiers, versions)
     hashes = question_hashes(benchmark)
     plan = {**settled_plan(settings), "benchmark_sha256": benchmark_sha256(benchmark, hashes)}
-    bound_truths(benchmark, hashes)  # a truth about other bytes is told before hours of work
+    proved_truths(benchmark, hashes)  # a truth that does not hold is told before hours of work
     with open_run(target, benchmark.path, plan, versions) as folder:
         done = folder.done
         jobs = _jobs(benchmark, verifiers, versions, settings)

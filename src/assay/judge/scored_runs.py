@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import BadInput
-from assay.judge.bound_truths import Hashes, bound_truths, question_hashes
 from assay.judge.judgement import Asked
 from assay.judge.results import REMEDY, Result, ResultLine, light, read_result_lines
 from assay.judge.run_folder import (
@@ -23,6 +22,8 @@ from assay.judge.score import score
 from assay.judge.score_table import Scores
 from assay.judge.vnncomp_score import Year
 from assay.suite.folder import BenchmarkFolder
+from assay.suite.proved_truths import Hashes, proved_truths, question_hashes
+from assay.suite.workers import Watcher
 from assay.truth.record import Truth
 
 _LIMITS = ("timeout_s", "memory_mb", "cpu_s")
@@ -62,11 +63,15 @@ class OpenRuns:
 
 
 def open_runs(
-    runs: Sequence[Path], benchmark: Path | None, only: Collection[str] | None = None
+    runs: Sequence[Path],
+    benchmark: Path | None,
+    only: Collection[str] | None = None,
+    watcher: Watcher | None = None,
 ) -> OpenRuns:
     """Open runs that can be scored together; `only` leaves out all other verifiers.
 
-    `benchmark` is needed only where the folder has moved since the runs.
+    `benchmark` is needed only where the folder has moved since the runs; the watcher hears of
+    truths that have to be checked.
     """
     plans = [read_plan(run) for run in runs]
     _refuse_same_or_other_limits(runs, plans)
@@ -85,7 +90,7 @@ def open_runs(
         plans=tuple(plans),
         folder=folder,
         hashes=hashes,
-        truths=bound_truths(folder, hashes),
+        truths=proved_truths(folder, hashes, watcher),
         limits={entry.name: timeout or entry.timeout for entry in folder.entries},
         asked=Asked(instances, _repeats(runs, plans, only)),
     )
@@ -96,21 +101,26 @@ def score_runs(
     benchmark: Path | None,
     year: Year,
     only: Collection[str] | None = None,
+    watcher: Watcher | None = None,
 ) -> Scores:
-    opened = open_runs(runs, benchmark, only)
+    opened = open_runs(runs, benchmark, only, watcher)
     results = [result for result, _ in opened.results()]
     title = opened.folder.title
     return score(results, opened.truths, opened.limits, year, title, opened.asked)
 
 
 def score_published(
-    results: Sequence[Result], folder: BenchmarkFolder, year: Year, source: Path
+    results: Sequence[Result],
+    folder: BenchmarkFolder,
+    year: Year,
+    source: Path,
+    watcher: Watcher | None = None,
 ) -> Scores:
     """Score the results of one verifier that `source` holds; rows that it lacks are unsolved."""
     limits = {entry.name: entry.timeout for entry in folder.entries}
     tools = {(result.verifier, result.version): 1 for result in results}
     asked = Asked(tuple(limits), tools, f"have no row in {source}; they count as unsolved")
-    truths = bound_truths(folder, question_hashes(folder))
+    truths = proved_truths(folder, watcher=watcher)
     return score(results, truths, limits, year, folder.title, asked)
 
 

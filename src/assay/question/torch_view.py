@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.errors import BadInput
+from assay.optional_packages import missing
 from assay.question.network import Network
 
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ def torch_view(network: Network, dtype: torch.dtype | None = None) -> torch.nn.M
 
         from assay.question.operators.torch_module import TorchNetwork
     except ImportError:
-        raise BadInput(
-            "torch is not installed; install the extra: pip install 'assay-robustness[torch]'"
-        ) from None
+        raise missing("torch") from None
     chosen = torch.float32 if dtype is None else dtype
     if chosen not in (torch.float32, torch.float64):
         raise BadInput(f"torch view in {chosen}; ask for torch.float32 or torch.float64")

@@ -22,8 +22,8 @@ from assay.question.network import load
 from assay.report.material import Material, Task
 from assay.report.wording import WORST_FIRST
 from assay.suite.folder import FolderEntry
+from assay.suite.proved_truths import entry_truth
 from assay.truth.instance import sha256
-from assay.truth.record import read_truth
 
 LOG_TAIL = 4_000
 _COMMAND = 2_000
@@ -158,15 +158,14 @@ def _of_question(entry: FolderEntry, result: Result) -> dict[str, Any]:
     if network:
         found["network"] = network
     if entry.truth is not None:
-        truth = read_truth(entry.truth)
+        truth = entry_truth(entry)
         found["seed"] = truth.seed
         if truth.twin:
             found["twin"] = truth.twin
         if truth.witness is not None:
             found["truthWitness"] = numbers(truth.witness)
-        for key, values in (("parameters", truth.parameters), ("facts", truth.facts)):
-            if values:
-                found[key] = _shortened(_pairs(values), _PROPERTY)
+        if truth.parameters:
+            found["parameters"] = _shortened(_pairs(truth.parameters), _PROPERTY)
     return found
 
 

@@ -12,12 +12,13 @@ from assay.difficulty.explanation import Explanation, Point
 from assay.difficulty.profile_table import PROFILE_FILE, ProfileRow, read_profile_table
 from assay.difficulty.trajectories import knobs_of
 from assay.errors import BadInput
-from assay.judge.bound_truths import Hashes
 from assay.judge.judgement import Judgement, judge
 from assay.judge.outcome import SOLVED, Outcome
 from assay.judge.scored_runs import open_runs
 from assay.suite.folder import BenchmarkFolder, FolderEntry
-from assay.truth.record import Truth, read_truth
+from assay.suite.proved_truths import Hashes, entry_truth
+from assay.suite.workers import Watcher
+from assay.truth.record import Truth
 
 _TIMEOUTS: frozenset[Outcome] = frozenset({"timeout", "unknown", "out-of-memory"})
 
@@ -31,11 +32,16 @@ class ExplainedRuns:
 
 
 def explain_runs(
-    benchmark: Path, runs: Sequence[Path], *, seed: int, resamples: int
+    benchmark: Path,
+    runs: Sequence[Path],
+    *,
+    seed: int,
+    resamples: int,
+    watcher: Watcher | None = None,
 ) -> ExplainedRuns:
-    """Hold runs of a benchmark against its profile.csv."""
+    """Hold runs of a benchmark against its profile.csv; `watcher` hears of truths being checked."""
     profiles = read_profile_table(benchmark)
-    opened = open_runs(runs, benchmark)
+    opened = open_runs(runs, benchmark, watcher=watcher)
     folder = opened.folder
     _refuse_strangers(folder, profiles)
     _refuse_other_bytes(folder, profiles, opened.hashes)
@@ -43,7 +49,7 @@ def explain_runs(
     judgement = judge(results, opened.truths, folder.title, opened.asked)
     networks = networks_of(opened.hashes, opened.truths)
     points = [
-        _point(entry, row.values, row.blind, opened.truths.get(entry.name), networks[entry.name])
+        _point(entry, opened.hashes[entry.name], row.values, row.blind, networks[entry.name])
         for entry in folder.entries
         if (row := profiles.get(entry.name)) is not None and row.values is not None
     ]
@@ -103,15 +109,16 @@ def networks_of(hashes: Hashes, truths: Mapping[str, Truth]) -> dict[str, str]:
 
 def _point(
     entry: FolderEntry,
+    hashes: tuple[str, str],
     values: Mapping[str, float],
     blind: tuple[str, ...],
-    truth: Truth | None,
     network: str,
 ) -> Point:
-    if truth is None or entry.truth is None:
+    if entry.truth is None:
         return Point(entry.name, entry.onnx.stem, values, {}, None, network, blind)
     # The truths that a score needs come without parameters, which may be many.
-    knobs = knobs_of(read_truth(entry.truth).parameters)
+    truth = entry_truth(entry, hashes)
+    knobs = knobs_of(truth.parameters)
     return Point(entry.name, truth.family, values, knobs, truth.answer, network, blind)
 
 

@@ -21,6 +21,7 @@ from assay.judge.score_table import Group, Scores
 from assay.judge.scored_runs import Source, open_runs
 from assay.judge.vnncomp_score import Year
 from assay.suite.folder import BenchmarkFolder, FolderEntry
+from assay.suite.workers import Watcher
 from assay.truth.record import Truth
 
 
@@ -69,11 +70,12 @@ def gather(
     benchmark: Path | None,
     year: Year = "2026",
     only: Collection[str] | None = None,
+    watcher: Watcher | None = None,
 ) -> Material:
     """Read runs of one benchmark, and score them; `only` leaves out all other verifiers."""
     if not runs:
         raise BadInput("there is no run to report about; name the folder of one")
-    opened = open_runs(runs, benchmark, only)
+    opened = open_runs(runs, benchmark, only, watcher)
     folder = opened.folder
     found = list(opened.results())
     judgement = judge((result for result, _ in found), opened.truths, folder.title, opened.asked)

@@ -27,6 +27,7 @@ from assay.report.own_files import refuse_foreign, write_whole
 from assay.report.self_contained import render_page
 from assay.report.wording import GROUP_NOTE, GROUP_TITLE, OUTCOME_MEANING, WORST_FIRST
 from assay.suite.calibration_files import Calibration, read_calibration
+from assay.suite.workers import Watcher
 
 EMBEDDED_CHARACTERS = 6_000_000
 """How much of commands, logs, witnesses and questions a page holds; the rest stays in the run."""
@@ -71,19 +72,21 @@ def write_report(
     with_png: bool = False,
     embedded: int = EMBEDDED_CHARACTERS,
     calibration: Path | None = None,
+    watcher: Watcher | None = None,
 ) -> Report:
     """Write the page about runs of one benchmark to `target`.
 
     `benchmark` is needed only where the folder has moved since the runs. `only` leaves out all
     other verifiers. `checked` holds the independent checker's line about an instance, by name,
     where it was asked. `charts` is a folder for the charts as files: see `write_charts`.
-    `calibration` is a calibration.json, shown in a section of its own.
+    `calibration` is a calibration.json, shown in a section of its own. `watcher` hears of truths
+    that have to be checked.
     """
     refuse_foreign(target)
     calibrated = None if calibration is None else read_calibration(calibration)
     if charts:
         refuse_foreign_charts(charts, _CHARTS, with_png)
-    material = gather(runs, benchmark, year, only)
+    material = gather(runs, benchmark, year, only, watcher)
     why = explained(material)
     html = render(
         material, target, checked or {}, made or datetime.now(UTC), embedded, why, calibrated

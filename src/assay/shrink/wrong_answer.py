@@ -21,9 +21,10 @@ from assay.judge.task import Limits
 from assay.judge.tool_environment import with_environment
 from assay.judge.user_tools import chosen_verifiers
 from assay.judge.verifier import Verifier
-from assay.proof.checker import check_files
 from assay.suite.folder import FolderEntry
-from assay.truth.record import Truth, read_truth
+from assay.suite.proved_truths import entry_truth
+from assay.suite.workers import Watcher
+from assay.truth.record import Truth
 
 WRONG: tuple[Outcome, ...] = ("unsound", "bogus", "unwitnessed")
 """What can be shrunk: a wrong verdict, or a right one whose witness shows nothing."""
@@ -49,10 +50,14 @@ class BroughtTools:
 
 
 def find_wrong_answer(
-    run: Path, instance: str, verifier: str | None, benchmark: Path | None
+    run: Path,
+    instance: str,
+    verifier: str | None,
+    benchmark: Path | None,
+    watcher: Watcher | None = None,
 ) -> WrongAnswer:
     """The answer to shrink; BadInput where there is none, or more than one."""
-    opened = open_runs([run], benchmark)
+    opened = open_runs([run], benchmark, watcher=watcher)
     entries = {entry.name: entry for entry in opened.folder.entries}
     if instance not in entries:
         raise BadInput(f"{run}: has no instance {instance!r}; {_hint(instance, entries)}")
@@ -63,7 +68,6 @@ def find_wrong_answer(
             "wrong; choose an instance that has one"
         )
     judged = _judged(run, opened, instance, verifier)
-    _refuse_unproved(entry)
     settled = judged.settled
     result = next(
         r
@@ -77,7 +81,7 @@ def find_wrong_answer(
         raise BadInput(f"{run}: its run.json names no limit of memory; restore it")
     return WrongAnswer(
         entry=entry,
-        truth=read_truth(entry.truth),
+        truth=entry_truth(entry),
         outcome=settled.outcome,
         result=result,
         timeout_s=seconds,
@@ -151,16 +155,6 @@ def _judged(run: Path, opened: OpenRuns, instance: str, verifier: str | None) ->
             "--verifier"
         )
     return next(iter(wrong.values()))
-
-
-def _refuse_unproved(entry: FolderEntry) -> None:
-    assert entry.truth is not None
-    verdict = check_files(entry.onnx, entry.vnnlib, entry.truth)
-    if verdict.status != "verified":
-        raise BadInput(
-            f"{entry.truth}: the checker does not verify it ({verdict.reason}), so that no answer "
-            "can be called wrong; build the benchmark again"
-        )
 
 
 def _hint(name: str, known: Collection[str]) -> str:

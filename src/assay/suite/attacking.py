@@ -30,6 +30,7 @@ from assay.attack.table import (
 )
 from assay.errors import AssayError, BadInput, Unsupported, WrongLabel
 from assay.suite.folder import BenchmarkFolder, instance_name
+from assay.suite.proved_truths import proved_truth, proved_truths
 from assay.suite.row_progress import (
     INTERNAL,
     RowProgress,
@@ -93,6 +94,7 @@ def attack_folder(
     refuse_foreign(path / SETTINGS_FILE, _SETTINGS_START, "record of attacks")
     if not (budget.whole or force):
         _refuse_to_replace_all(path)
+    proved_truths(folder, jobs=jobs)
     tasks = [AttackTask(e.name, e.onnx, e.vnnlib, e.truth, budget, device) for e in folder.entries]
     settings = settings_of(budget, device)
     head = {"assay": assay.__version__, "settings": settings}
@@ -157,11 +159,11 @@ def attack_task(task: AttackTask) -> AttackRow:
 
     from assay.attack.battery import run
     from assay.question.asked import read_question
-    from assay.truth.record import read_truth_about
 
     torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
     sha256 = hashes((task.onnx, task.vnnlib, task.truth))
-    truth = None if task.truth is None else read_truth_about(task.truth, *sha256[:2])
+    files = task.onnx, task.vnnlib
+    truth = None if task.truth is None else proved_truth(task.name, *files, task.truth, sha256[:2])
     network, specification = read_question(task.onnx, task.vnnlib)
     try:
         results = run(network, specification, task.budget, task.device)

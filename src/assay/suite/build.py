@@ -13,10 +13,11 @@ from typing import Any
 from assay.errors import CannotCertify
 from assay.suite.draw import Task, draw_tasks
 from assay.suite.journal import Journal, Plan, TaskRecord, open_journal
+from assay.suite.kept_verdicts import KeptVerdicts
 from assay.suite.listing import document as suite_document
 from assay.suite.listing import row, versions
 from assay.suite.spec import Suite
-from assay.suite.verified import require_verified
+from assay.suite.verified import keep_verified, require_verified
 from assay.suite.workers import Outcome, Watcher, parallel
 from assay.truth.families import family
 from assay.truth.instance import Instance
@@ -114,13 +115,13 @@ def make_instances(task: Task) -> Attempt:
     refused: list[tuple[int, str]] = []
     for seed in (task.seed, *task.replacements):
         try:
-            made = constructor.make(task.knobs, seed)
+            made = tuple(_named(task, constructor.make(task.knobs, seed)))
             for instance in made:
                 require_verified(instance)
         except CannotCertify as error:
             refused.append((seed, str(error)))
         else:
-            return Attempt(seed, tuple(_named(task, made)), tuple(refused))
+            return Attempt(seed, made, tuple(refused))
     return Attempt(task.seed, (), tuple(refused))
 
 
@@ -147,10 +148,11 @@ def _made(
     rank = {name: place for place, name in enumerate(LONGEST_FIRST)}
     ordered = sorted(tasks, key=lambda task: rank.get(task.family, len(rank)))
     outcomes = parallel(make_instances, ordered, jobs, lambda task: watcher.started(task.stem))
+    kept = KeptVerdicts()
     with closing(outcomes):
         for outcome in outcomes:
             task = outcome.item
-            result = _settled(outcome, journal)
+            result = _settled(outcome, journal, kept)
             note = result if isinstance(result, str) else ""
             if isinstance(result, TaskRecord) and result.refused:
                 note = f"replaced {len(result.refused)} seeds"
@@ -158,14 +160,16 @@ def _made(
             yield task, result
 
 
-def _settled(outcome: Outcome[Task, Attempt], journal: Journal) -> TaskRecord | str:
+def _settled(
+    outcome: Outcome[Task, Attempt], journal: Journal, kept: KeptVerdicts
+) -> TaskRecord | str:
     task, attempt = outcome.item, outcome.result
     if outcome.error is not None:
         return f"{task.place}: {outcome.error}"
     if attempt is None:
         return outcome.death or "its process ended"
     if attempt.instances:
-        return journal.store(
+        record = journal.store(
             task.stem,
             task.family,
             attempt.seed,
@@ -173,6 +177,8 @@ def _settled(outcome: Outcome[Task, Attempt], journal: Journal) -> TaskRecord | 
             attempt.instances,
             attempt.refused,
         )
+        keep_verified(attempt.instances, kept)
+        return record
     if len(attempt.refused) > len(task.replacements):
         return f"none of {len(attempt.refused)} seeds could be certified: {attempt.refused[-1][1]}"
     return "the family made no robust instance and twins are off"

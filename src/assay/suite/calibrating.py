@@ -22,12 +22,12 @@ from assay.analyse.calibration.measured import Measured
 from assay.errors import BadInput, CannotCertify
 from assay.suite.build import build
 from assay.suite.calibration_files import Calibration, measured_row, write_calibration
-from assay.suite.checking import Checked, Claim, check
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.line_journal import LineJournal, line_journal
+from assay.suite.proved_truths import entry_truth, proved_truths
 from assay.suite.spec import load_suite
 from assay.suite.workers import Watcher, parallel
-from assay.truth.record import Truth, read_truth
+from assay.truth.record import Truth
 
 SUITE = "calibration"
 QUESTIONS = "questions"
@@ -86,16 +86,14 @@ def built_questions(folder: Path, jobs: int, watcher: Watcher) -> Path:
 def subjects_of(path: Path, jobs: int, watcher: Watcher) -> list[Subject]:
     """The questions of a benchmark whose failure rate is known, after its truths were checked."""
     folder = BenchmarkFolder.open(path)
-    known = [found for entry in folder.entries if (found := _with_rate(entry)) is not None]
+    truths = proved_truths(folder, watcher=watcher, jobs=jobs)
+    known = [e for e in folder.entries if e.name in truths and _has_rate(truths[e.name])]
     if not known:
         raise BadInput(
             f"{path}: no truth in it has a failure rate strictly between 0 and 1; give one with "
             "planted questions"
         )
-    claims = [Claim(e.name, e.onnx, e.vnnlib, truth) for e, truth, _ in known]
-    for checked in check(claims, jobs, watcher):
-        _require_verified(checked)
-    return [_subject(entry, truth) for entry, _, truth in known]
+    return [_subject(entry, entry_truth(entry)) for entry in known]
 
 
 def calibrate(
@@ -156,16 +154,8 @@ def measure_task(task: MeasureTask) -> list[Measured]:
     return [row for rows in found for row in rows]
 
 
-def _with_rate(entry: FolderEntry) -> tuple[FolderEntry, Path, Truth] | None:
-    if entry.truth is None:
-        return None
-    truth = read_truth(entry.truth)
-    return None if truth.violation_probability is None else (entry, entry.truth, truth)
-
-
-def _require_verified(checked: Checked) -> None:
-    if checked.status != "verified":
-        raise CannotCertify(f"{checked.truth}: {checked.status}: {checked.reason}")
+def _has_rate(truth: Truth) -> bool:
+    return truth.violation_probability is not None
 
 
 def _subject(entry: FolderEntry, truth: Truth) -> Subject:

@@ -20,17 +20,16 @@ from typing import ClassVar, cast
 from pydantic import ValidationError
 
 from assay.errors import BadInput, CannotCertify, Unsupported
-from assay.question import vnnlib
-from assay.suite.folder import BenchmarkFolder, FolderEntry
+from assay.suite.certified_folder import CertifiedInstance, proved_radius
 from assay.suite.journal import Plan, open_journal
+from assay.suite.kept_verdicts import KeptVerdicts
 from assay.suite.listing import document, row, versions
 from assay.suite.spec import MAX_SEED, describe
-from assay.suite.verified import require_verified
+from assay.suite.verified import keep_verified, require_verified
 from assay.suite.workers import Watcher, parallel
 from assay.truth.certified_radius import Solver
-from assay.truth.exact_radius import FAMILY, ExactRadiusKnobs, from_onnx
+from assay.truth.exact_radius import FAMILY, ExactRadiusKnobs, from_onnx, with_closest
 from assay.truth.instance import Instance, sha256
-from assay.truth.record import Truth
 
 MAX_TIMEOUT = 10_000_000
 _OPTIONS = {"fractions": "--fraction", "solver": "--solver", "nodes": "--nodes"}
@@ -98,18 +97,6 @@ class RequestPlan(Plan):
 
 
 @dataclass(frozen=True)
-class CertifiedInstance:
-    """One instance in the folder, as its truth describes it."""
-
-    name: str
-    fraction: float
-    epsilon: Fraction
-    answer: str
-    margin: Fraction
-    guard: str
-
-
-@dataclass(frozen=True)
 class Certified:
     """What the folder proves: the minimal adversarial radius is above `lower`, at most `upper`.
 
@@ -120,7 +107,6 @@ class Certified:
     name: str
     lower: Fraction
     upper: Fraction
-    leaves: int
     moved: Fraction
     instances: tuple[CertifiedInstance, ...]
     already: bool
@@ -142,6 +128,7 @@ def certify(request: Request, folder: Path, watcher: Watcher | None = None) -> C
             record = journal.store(request.name, FAMILY, request.seed, seconds, instances, ())
             rows = [row(made, request.timeout) for made in record.instances]
             journal.finish(rows, document(request.name, plan, [record], {}), complete=True)
+            keep_verified(instances, KeptVerdicts())
     return _certified(request, folder, already, round(time.monotonic() - begun, 3))
 
 
@@ -162,7 +149,6 @@ def certified_instances(request: Request) -> tuple[Instance, ...]:
         raise BadInput(f"{'' if named_place else request.place + ': '}{error}") from None
     named: dict[bytes, Instance] = {}
     for instance in made:
-        require_verified(instance)
         fraction = instance.truth.parameters["fraction"]
         same = named.get(instance.vnnlib)
         if same is not None:
@@ -173,6 +159,7 @@ def certified_instances(request: Request) -> tuple[Instance, ...]:
         answer = instance.truth.answer
         other = "violated" if answer == "robust" else "robust"
         named[instance.vnnlib] = instance.renamed(f"{stem}-{answer}", f"{stem}-{other}")
+        require_verified(named[instance.vnnlib])
     return tuple(named.values())
 
 
@@ -203,45 +190,22 @@ def _left_as_found(folder: Path) -> Iterator[None]:
 
 
 def _certified(request: Request, folder: Path, already: bool, seconds: float) -> Certified:
-    """Say what lies in the folder, so that the report and the files cannot differ."""
-    entries = BenchmarkFolder.open(folder).entries
-    truths = [_truth(entry) for entry in entries]
-    try:
-        facts = truths[0].facts
-        return Certified(
-            folder=folder,
-            name=request.name,
-            lower=Fraction(facts["radius_lower"]),
-            upper=Fraction(facts["radius_upper"]),
-            leaves=int(facts["leaves"]),
-            moved=_moved(request, entries[0]),
-            instances=tuple(
-                CertifiedInstance(
-                    entry.name,
-                    truth.parameters["fraction"],
-                    Fraction(truth.facts["epsilon"]),
-                    truth.answer,
-                    truth.margin,
-                    truth.guard,
-                )
-                for entry, truth in zip(entries, truths, strict=True)
-            ),
-            already=already,
-            seconds=seconds,
-        )
-    except (KeyError, ValueError, TypeError, ZeroDivisionError):
-        raise BadInput(
-            f"{folder}: its truths were changed after they were written; choose another folder"
-        ) from None
-
-
-def _truth(entry: FolderEntry) -> Truth:
-    if entry.truth is None:
-        raise BadInput(f"{entry.onnx}: its truth is gone; choose another folder")
-    return Truth.from_json(entry.truth.read_text(encoding="utf-8"), str(entry.truth))
-
-
-def _moved(request: Request, entry: FolderEntry) -> Fraction:
-    case = vnnlib.read(entry.vnnlib.read_text(encoding="utf-8"), str(entry.vnnlib)).cases[0]
-    middles = [(a + b) / 2 for a, b in zip(case.box.lower, case.box.upper, strict=True)]
-    return max(abs(m - c) for m, c in zip(middles, request.centre, strict=True))
+    """Say what the files in the folder prove, so that the report and they cannot differ."""
+    answers = ("robust", "violated")
+    asked = [
+        (f"{request.name}-f{fraction}-{answer}", fraction)
+        for fraction in with_closest(request.fractions)
+        for answer in answers
+    ]
+    proved = proved_radius(folder, sha256(request.onnx), asked)
+    moved = (abs(m - c) for m, c in zip(proved.centre, request.centre, strict=True))
+    return Certified(
+        folder=folder,
+        name=request.name,
+        lower=proved.lower,
+        upper=proved.upper,
+        moved=max(moved),
+        instances=proved.instances,
+        already=already,
+        seconds=seconds,
+    )

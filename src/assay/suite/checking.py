@@ -7,23 +7,29 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.errors import BadInput
 from assay.suite.folder import BenchmarkFolder
+from assay.suite.kept_verdicts import Digests, KeptVerdicts
 from assay.suite.workers import Outcome, Watcher, parallel
+from assay.truth.record import LARGEST_TRUTH
+
+if TYPE_CHECKING:
+    from assay.proof.checker import Verdict
 
 STATUSES = ("verified", "rejected", "unsupported")
-_MAX_TRUTH_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Three files to be checked against each other."""
+    """Three files to be checked against each other; `digests` says which bytes they must hold."""
 
     name: str
     onnx: Path
     vnnlib: Path
     truth: Path
+    digests: Digests | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class Checked:
     truth: Path
     twin: str | None = None
     seconds: float = 0.0
+    digests: Digests | None = None
 
 
 def claims_of_folder(folder: BenchmarkFolder) -> list[Claim]:
@@ -61,14 +68,16 @@ def claims_of_files(files: Sequence[Path]) -> list[Claim]:
 
 
 def check(claims: Sequence[Claim], jobs: int, watcher: Watcher | None = None) -> list[Checked]:
-    """Check every claim; the result has the order of the claims."""
-    watcher = watcher or Watcher()
+    """Check every claim; the result has the order of the claims. What is verified is kept."""
+    watcher, kept = watcher or Watcher(), KeptVerdicts()
     watcher.begin(len(claims), 0)
     by_claim: dict[Claim, Checked] = {}
     outcomes = parallel(check_claim, claims, jobs, lambda claim: watcher.started(claim.name))
     with closing(outcomes):
         for outcome in outcomes:
             checked = _settled(outcome)
+            if checked.digests is not None and checked.status == "verified":
+                kept.add(checked.digests)
             by_claim[outcome.item] = checked
             note = "" if checked.status == "verified" else f"{checked.status}: {checked.reason}"
             watcher.finished(checked.name, outcome.seconds, note)
@@ -77,9 +86,13 @@ def check(claims: Sequence[Claim], jobs: int, watcher: Watcher | None = None) ->
 
 def check_claim(claim: Claim) -> Checked:
     """Run the checker on one claim (in a worker)."""
-    from assay.proof.checker import check_files
+    from assay.proof.checker import Verdict, check
 
-    verdict = check_files(claim.onnx, claim.vnnlib, claim.truth)
+    read = _read(claim)
+    digests = None if isinstance(read, Verdict) else Digests.of(*read)
+    if claim.digests not in (None, digests):
+        raise BadInput("its files changed while they were being checked; try again")
+    verdict = read if isinstance(read, Verdict) else check(*read)
     return Checked(
         name=claim.name,
         family=(_said(claim.truth, "family") or "?")[:40],
@@ -90,7 +103,24 @@ def check_claim(claim: Claim) -> Checked:
         line=verdict.line(),
         truth=claim.truth,
         twin=_said(claim.truth, "twin"),
+        digests=digests,
     )
+
+
+def _read(claim: Claim) -> Verdict | tuple[bytes, bytes, bytes, bytes | None]:
+    """The bytes that are hashed and checked, each read once; a verdict where that is impossible."""
+    from assay.proof.checker import MOST_BYTES, Verdict
+
+    arrays = claim.truth.with_suffix(".bin")
+    paths = [claim.onnx, claim.vnnlib, claim.truth, *([arrays] if arrays.exists() else [])]
+    try:
+        for path in paths:
+            if path.stat().st_size > MOST_BYTES:
+                return Verdict("unsupported", reason=f"{path} is larger than the checker reads")
+        network, question, truth, *rest = [path.read_bytes() for path in paths]
+    except OSError as error:
+        return Verdict("rejected", reason=f"{error.filename}: {error.strerror}")
+    return network, question, truth, rest[0] if rest else None
 
 
 def twin_problems(results: Sequence[Checked]) -> list[str]:
@@ -143,7 +173,7 @@ def _beside(truth: Path) -> Claim:
 def _said(truth: Path, key: str) -> str | None:
     """A text of a truth that may be anything."""
     try:
-        if truth.stat().st_size > _MAX_TRUTH_BYTES:
+        if truth.stat().st_size > LARGEST_TRUTH:
             return None
         document = json.loads(truth.read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -17,6 +17,7 @@ from assay.difficulty.settings import Settings
 from assay.errors import AssayError, WrongLabel
 from assay.suite.folder import BenchmarkFolder, FolderEntry, instance_name
 from assay.suite.profile_rows import COLUMNS, Row, row_of, written
+from assay.suite.proved_truths import proved_truth, proved_truths
 from assay.suite.row_progress import (
     RowProgress,
     defect_note,
@@ -65,6 +66,7 @@ def profile_folder(
     """Profile every instance of a benchmark folder and write `profile.csv` into it."""
     folder = BenchmarkFolder.open(path)
     refuse_foreign(path / PROFILE_FILE, _START, "profile")
+    proved_truths(folder, jobs=jobs)
     tasks = [_task(entry, settings) for entry in folder.entries]
     head = {"assay": assay.__version__, "settings": asdict(settings)}
     with row_progress(path / PROGRESS_FILE, head, "profiling") as progress:
@@ -96,7 +98,7 @@ def profile_task(task: ProfileTask) -> Row:
 
     torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
     sha256 = hashes((task.onnx, task.vnnlib, task.truth))
-    label = _label(task, sha256)
+    label = _label(task, sha256[:2])
     network, specification = read_question(task.onnx, task.vnnlib)
     try:
         found = profile(network, specification, task.settings, label)
@@ -123,14 +125,13 @@ def _row(line: Mapping[str, Any]) -> Row:
     return row
 
 
-def _label(task: ProfileTask, sha256: tuple[str, str, str]) -> Label | None:
-    """What a truth about these very files says."""
+def _label(task: ProfileTask, hashes: tuple[str, str]) -> Label | None:
+    """What a proved truth about these very files says."""
     from assay.difficulty.label import Label
-    from assay.truth.record import read_truth_about
 
     if task.truth is None:
         return None
-    truth = read_truth_about(task.truth, *sha256[:2])
+    truth = proved_truth(task.name, task.onnx, task.vnnlib, task.truth, hashes)
     return Label(truth.answer, truth.margin)
 
 

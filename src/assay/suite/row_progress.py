@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from assay.errors import BadInput, WrongLabel, defect
+from assay.optional_packages import MissingPackage
 from assay.suite.file_hash import file_sha256
 from assay.suite.journal import writing
 from assay.suite.line_journal import Line, LineJournal, line_journal
@@ -139,7 +140,7 @@ def made_rows(
     outcomes = parallel(make, waiting, jobs, lambda task: watcher.started(task.name))
     with closing(outcomes):
         for outcome in outcomes:
-            if isinstance(outcome.error, WrongLabel):
+            if isinstance(outcome.error, WrongLabel | MissingPackage):
                 raise outcome.error
             row = outcome.result
             if row is None:

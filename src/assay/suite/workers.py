@@ -23,6 +23,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
 from assay.errors import AssayError
+from assay.optional_packages import missing_import
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -208,8 +209,9 @@ def _serve(connection: Connection[Any, Any], function: Callable[[Any], Any]) -> 
             reply = ("result", function(item))
         except AssayError as error:
             reply = ("error", error)
-        except Exception:
-            reply = ("fault", traceback.format_exc())
+        except Exception as error:
+            absent = missing_import(error) if isinstance(error, ImportError) else None
+            reply = ("fault", traceback.format_exc()) if absent is None else ("error", absent)
         try:
             connection.send((*reply, time.monotonic() - begun))
         except (BrokenPipeError, ConnectionResetError):

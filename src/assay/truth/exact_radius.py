@@ -125,7 +125,7 @@ def from_onnx(
         inputs=inputs,
         classes=len(layers[-1][1]),
         hidden=tuple(len(bias) for _, bias in layers[:-1]),
-        fractions=(*fractions, *([CLOSEST] if max(fractions, default=0) < CLOSEST else [])),
+        fractions=with_closest(fractions),
         solver=solver,
         nodes=nodes,
         centres=1,
@@ -136,6 +136,11 @@ def from_onnx(
     moved = tuple(nearest(value, exponent) for value in centre)
     draw = generator(FAMILY, knobs, seed)
     return _instances(layers, moved, onnx, parameters, knobs, seed, draw)
+
+
+def with_closest(fractions: Sequence[float]) -> tuple[float, ...]:
+    """The fractions that `from_onnx` makes instances of."""
+    return (*fractions, *([CLOSEST] if max(fractions, default=0) < CLOSEST else []))
 
 
 def _refuse_unprovable(onnx: bytes, place: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from assay.errors import BadInput
 
 SCHEMA = 1
+LARGEST_TRUTH = 256 * 1024 * 1024
 Answer = Literal["robust", "violated"]
 Guard = Literal["float32", "real"]
 
@@ -73,16 +74,20 @@ class Truth:
         return truth
 
 
-def read_truth(path: Path) -> Truth:
+def truth_bytes(path: Path) -> bytes:
     try:
-        return Truth.from_json(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"{path}: cannot be read ({error}); rebuild the benchmark") from None
+        with path.open("rb") as stream:
+            data = stream.read(LARGEST_TRUTH + 1)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); restore it") from None
+    if len(data) > LARGEST_TRUTH:
+        raise BadInput(f"{path}: larger than {LARGEST_TRUTH} bytes; rebuild the benchmark")
+    return data
 
 
-def read_truth_about(path: Path, onnx_sha256: str, vnnlib_sha256: str) -> Truth:
-    """A truth that must be about these very bytes."""
-    truth = read_truth(path)
-    if (truth.onnx_sha256, truth.vnnlib_sha256) != (onnx_sha256, vnnlib_sha256):
-        raise BadInput(f"{path}: is about other bytes than {path.stem}; rebuild it")
-    return truth
+def parse_truth(data: bytes, place: str) -> Truth:
+    """What a file says. Nothing may rest on it before the checker verifies those very bytes."""
+    try:
+        return Truth.from_json(data.decode("utf-8"), place)
+    except (UnicodeDecodeError, RecursionError):
+        raise BadInput(f"{place}: not a readable truth; rebuild the benchmark") from None

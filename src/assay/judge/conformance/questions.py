@@ -16,6 +16,7 @@ from assay.question import vnnlib
 from assay.question.graph import INPUT, OUTPUT, mlp
 from assay.question.property import Inequality, Violation
 from assay.question.region import Box
+from assay.suite.verified import require_verified
 from assay.truth.families import family
 
 _SECONDS = 30.0
@@ -49,6 +50,8 @@ def exam() -> tuple[ExamQuestion, ...]:
 def _of_family(title: str, knobs: dict[str, Any]) -> list[ExamQuestion]:
     constructor = family("meap")
     made = constructor.make(constructor.knobs.model_validate(knobs), 0)
+    for instance in made:
+        require_verified(instance)
     return [
         ExamQuestion(f"{title}{i.truth.answer}", i.onnx, i.vnnlib, i.truth.answer) for i in made
     ]

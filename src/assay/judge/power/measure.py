@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import BadInput
-from assay.judge.bound_truths import bound_truths, question_hashes
 from assay.judge.power.floor import Floor, Step, find_floor, most_misses
 from assay.judge.power.hunt import (
     Baseline,
@@ -32,8 +31,9 @@ from assay.judge.power.mutant import Specimen
 from assay.judge.power.trial import Budget
 from assay.judge.run_folder import benchmark_sha256
 from assay.suite.folder import BenchmarkFolder
+from assay.suite.proved_truths import entry_truth, proved_truths, question_hashes
 from assay.suite.workers import Watcher, parallel
-from assay.truth.record import Truth, read_truth
+from assay.truth.record import Truth
 
 POWER_FILE = "power.jsonl"
 EVERYWHERE = "all families"
@@ -94,26 +94,40 @@ class Power:
 def measure(
     path: Path, specimens: Sequence[Specimen], settings: Settings, journal: Path, watched: Watched
 ) -> Power:
-    subjects = subjects_of(path)
+    """The power of a benchmark folder, once the checker has verified its truths."""
+    with watched("check") as watcher:
+        subjects = subjects_of(path, watcher)
     benchmark = benchmark_sha256(BenchmarkFolder.open(path))
+    return measure_subjects(subjects, benchmark, specimens, settings, journal, watched)
+
+
+def measure_subjects(
+    subjects: Sequence[Subject],
+    benchmark: str,
+    specimens: Sequence[Specimen],
+    settings: Settings,
+    journal: Path,
+    watched: Watched,
+) -> Power:
+    """The power of questions whose truths the caller vouches for; `benchmark` is their hash."""
     with open_kept(journal, benchmark, subjects, settings.budget, settings.seed) as kept:
         return _Measurement(subjects, specimens, settings, kept, watched).power()
 
 
-def subjects_of(path: Path) -> list[Subject]:
+def subjects_of(path: Path, watcher: Watcher | None = None) -> list[Subject]:
     """The instances of a benchmark folder, all of which must have truths."""
     folder = BenchmarkFolder.open(path)
-    truths = bound_truths(folder, question_hashes(folder))
     without = folder.without_truth()
     if without:
         raise BadInput(
             f"{path}: {without[0].name} has no truth; power is measured where every answer is "
             "known, so build the benchmark with Assay"
         )
+    hashes = question_hashes(folder)
+    truths = proved_truths(folder, hashes, watcher)
     return [
-        Subject(e.name, _family(read_truth(e.truth)), e.onnx, e.vnnlib, truths[e.name])
+        Subject(e.name, _family(entry_truth(e, hashes[e.name])), e.onnx, e.vnnlib, truths[e.name])
         for e in folder.entries
-        if e.truth is not None
     ]
 
 

@@ -11,6 +11,7 @@ from assay.judge.answers import read_vnncomp
 from assay.judge.drivers import marabou_driver
 from assay.judge.task import Invocation, Question
 from assay.judge.verifier import Verifier
+from assay.optional_packages import OPTIONAL
 
 
 def version() -> str | None:
@@ -35,7 +36,7 @@ def invoke(question: Question, folder: Path) -> Invocation:
 VERIFIER = Verifier(
     name="marabou",
     summary="SMT-based, complete for piecewise linear networks",
-    install_hint="pip install 'assay-robustness[verifiers]'",
+    install_hint=OPTIONAL["maraboupy"].remedy,
     operators=frozenset(
         {"Add", "BatchNormalization", "Concat", "Conv", "Flatten", "Gemm", "Identity"}
         | {"LeakyRelu", "MatMul", "MaxPool", "Mul", "Relu", "Reshape", "Sigmoid", "Softmax"}

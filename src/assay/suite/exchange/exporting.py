@@ -14,7 +14,6 @@ from pathlib import Path
 
 from assay.errors import BadInput
 from assay.question.network import LARGEST_FILE
-from assay.suite.exchange.bound_truth import bound_truth
 from assay.suite.exchange.copying import copy, pack
 from assay.suite.exchange.flat_names import flat_stems, joined
 from assay.suite.exchange.listed_files import write_list
@@ -22,6 +21,7 @@ from assay.suite.exchange.new_folder import new_folder
 from assay.suite.exchange.source_list import VERSIONS
 from assay.suite.exchange.versions import Question, Written, write_question
 from assay.suite.folder import BenchmarkFolder, FolderEntry
+from assay.suite.proved_truths import entry_truth, proved_truths
 from assay.suite.workers import Watcher, parallel
 
 
@@ -55,6 +55,8 @@ def export(
     missing = folder.without_truth() if with_truth else []
     if missing:
         raise BadInput(f"{folder.path}: {missing[0].name} has no truth; leave --with-truth out")
+    if with_truth:
+        proved_truths(folder, jobs=jobs)
     names = _Names.of(folder)
     with new_folder(target) as place:
         for version in chosen:
@@ -160,7 +162,7 @@ def _write_truths(
     """A truth beside each text: the certificate stands, since the question is exactly the same."""
     new_names = {entry.name: names.name(entry) for entry in folder.entries}
     for entry in folder.entries:
-        truth = bound_truth(entry)
+        truth = entry_truth(entry)
         assert entry.truth is not None
         arrays = entry.truth.with_suffix(".bin")
         twin = None if truth.twin is None else new_names.get(truth.twin)

@@ -19,7 +19,6 @@ from typing import Any
 import assay
 from assay.errors import BadInput
 from assay.question.network import LARGEST_FILE
-from assay.suite import checking
 from assay.suite.exchange.archive import (
     COMMITMENT_FILE,
     SCHEMA,
@@ -28,13 +27,13 @@ from assay.suite.exchange.archive import (
     Index,
     write_archive,
 )
-from assay.suite.exchange.bound_truth import bound_truth
 from assay.suite.exchange.copying import copy
 from assay.suite.exchange.listed_files import write_list
 from assay.suite.exchange.new_folder import new_folder
 from assay.suite.exchange.telltales import Published, Telltale, telltales
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.journal import INSTANCES_FILE, SUITE_FILE
+from assay.suite.proved_truths import entry_truth, proved_truths
 from assay.suite.spec import bundled_suites, load_suite
 from assay.suite.workers import Watcher
 from assay.truth.instance import sha256
@@ -74,8 +73,8 @@ def seal(
         raise BadInput(f"{folder.path}: {missing[0].name} has no truth; there is nothing to seal")
     suite = _suite(folder.path)
     with new_folder(target) as place:
-        _require_verified(folder, jobs, watcher or Watcher())
-        truths = {entry.name: bound_truth(entry) for entry in folder.entries}
+        proved_truths(folder, watcher=watcher, jobs=jobs)
+        truths = {entry.name: entry_truth(entry) for entry in folder.entries}
         kept = _one_of_twins(folder.entries, truths, chance) if one_of_twins else folder.entries
         found = telltales(_published(entry, truths[entry.name]) for entry in kept)
         if found and not allow_telltales:
@@ -103,15 +102,6 @@ def seal(
         dropped=len(folder.entries) - len(kept),
         warnings=_warnings(found, suite, kept, truths),
     )
-
-
-def _require_verified(folder: BenchmarkFolder, jobs: int, watcher: Watcher) -> None:
-    for checked in checking.check(checking.claims_of_folder(folder), jobs, watcher):
-        if checked.status != "verified":
-            raise BadInput(
-                f"{checked.truth}: {checked.status} ({checked.reason}); seal only what "
-                "`assay check` verifies"
-            )
 
 
 def _published(entry: FolderEntry, truth: Truth) -> Published:

@@ -15,13 +15,16 @@ from assay.suite.exchange.archive import (
     read_commitment,
     unpack_archive,
 )
-from assay.suite.exchange.bound_truth import read_truth
 from assay.suite.exchange.copying import copy
 from assay.suite.exchange.listed_files import write_suite
 from assay.suite.exchange.new_folder import new_folder
 from assay.suite.file_hash import file_sha256
+from assay.suite.folder import BenchmarkFolder
 from assay.suite.journal import INSTANCES_FILE, PARTS
 from assay.suite.listing import SCHEMA as SUITE_SCHEMA
+from assay.suite.proved_truths import proved_truths
+from assay.suite.workers import Watcher
+from assay.truth.record import parse_truth
 
 _NAME = re.compile(r"[a-z0-9]+")
 
@@ -35,8 +38,11 @@ class Unsealed:
     instances: int
 
 
-def unseal(questions: Path, truths: Path, target: Path) -> Unsealed:
-    """Write the benchmark of these two parts into the new folder `target`."""
+def unseal(questions: Path, truths: Path, target: Path, watcher: Watcher | None = None) -> Unsealed:
+    """Write the benchmark of these two parts into the new folder `target`.
+
+    A commitment says that nothing was changed, not that it was true: the checker verifies all.
+    """
     commitment = read_commitment(questions / COMMITMENT_FILE)
     if file_sha256(truths, "check the file") != commitment.truths_sha256:
         raise BadInput(
@@ -64,6 +70,10 @@ def unseal(questions: Path, truths: Path, target: Path) -> Unsealed:
             "sealed": index.suite,
         }
         write_suite(place, document)
+        try:
+            proved_truths(BenchmarkFolder.open(place), watcher=watcher)
+        except BadInput as error:
+            raise BadInput(str(error).replace(str(place / "truth"), f"{truths}, truth")) from None
     return Unsealed(target, commitment.truths_sha256, len(index.names))
 
 
@@ -75,7 +85,7 @@ def _require_whole(index: Index, folder: Path, truths: Path) -> None:
         path, place = folder / f"{name}.json", f"{truths}, truth/{name}.json"
         if not _NAME.fullmatch(name) or not path.is_file():
             raise BadInput(f"{place}: is missing; give the sealed truths")
-        truth = read_truth(path.read_bytes(), place)
+        truth = parse_truth(path.read_bytes(), place)
         if [truth.onnx_sha256, truth.vnnlib_sha256] != [index.files.get(file) for file in pair]:
             raise BadInput(f"{place}: is about other bytes than were sealed; give another archive")
         expected.update(pair)
