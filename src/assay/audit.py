@@ -23,6 +23,7 @@ from assay.suite.checking import check, claims_of_folder
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.journal import STATE, SUITE_FILE, writing
 from assay.suite.spec import Suite
+from assay.suite.whole_file import write_whole
 from assay.suite.workers import Watcher, available_cores
 
 BENCHMARK, RUN, REPORT, SCORES = "benchmark", "run", "report.html", "scores.json"
@@ -82,8 +83,7 @@ def audit(
         run(folder, tools, settings, judged, run_watcher)
     names = {tool.name for tool in tools}
     scores = write_report([judged], benchmark, report, only=names, checked=lines).scores
-    with writing(scores_file):
-        scores_file.write_text(json.dumps(to_document(scores), indent=1) + "\n", encoding="utf-8")
+    write_whole(scores_file, (json.dumps(to_document(scores), indent=1) + "\n").encode())
     return Audit(
         benchmark=benchmark,
         run=judged,
@@ -137,7 +137,8 @@ def _refuse_foreign(target: Path) -> None:
             f"{target}: holds something else than an audit; choose a new folder with --output"
         )
     refuse_foreign(target / REPORT)
-    if not scores.startswith(_SCORES_BEGIN):
+    # What a kill left of a file that was once not written whole is no reason to refuse.
+    if not (scores.startswith(_SCORES_BEGIN) or _SCORES_BEGIN.startswith(scores)):
         raise BadInput(f"{target / SCORES}: was not written by an audit; choose a new folder")
 
 

@@ -16,8 +16,14 @@ LONGEST_S = 300
 
 
 def assay(
-    *command: object, cwd: Path | None = None, given: str = "", **environment: str
+    *command: object,
+    cwd: Path | None = None,
+    given: str = "",
+    stdout: str = "",
+    stderr: str = "",
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
+    """Run it; `stdout` and `stderr` name files that take the streams, such as /dev/full."""
     with tempfile.TemporaryDirectory() as folder:
         streams = {name: Path(folder, name) for name in ("stdin", "stdout", "stderr")}
         streams["stdin"].write_text(given)
@@ -29,6 +35,7 @@ def assay(
             "cwd": str(cwd or Path.cwd()),
             "environment": {**os.environ, **environment},
             **{name: str(path) for name, path in streams.items()},
+            **{name: path for name, path in (("stdout", stdout), ("stderr", stderr)) if path},
         }
         code = _answer(json.dumps(request))
         return subprocess.CompletedProcess(

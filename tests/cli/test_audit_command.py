@@ -57,6 +57,22 @@ def test_the_same_command_again_runs_nothing_again(audited: tuple[Path, str, int
     assert json.loads(again.stdout)["scores"]["sound"] is False
 
 
+def test_scores_are_replaced_whole(audited: tuple[Path, str, int], tmp_path: Path) -> None:
+    """Whoever reads scores.json, and a kill at any moment, meets all of the old or of the new."""
+    shutil.copytree(audited[0] / "out", tmp_path / "out")
+    scores = tmp_path / "out" / "scores.json"
+    before = scores.read_text()
+    command = ("audit", "milp", "--suite", audited[0] / "small.yaml", "-o", tmp_path / "out")
+    with scores.open() as held:
+        assert assay(*command).returncode == 0
+        assert held.read() == before
+    assert json.loads(scores.read_text())["verifiers"] == ["milp"]
+    for left in ("", '{\n "sch'):  # what a kill of an earlier version may have left
+        scores.write_text(left)
+        assert assay(*command).returncode == 0
+        assert json.loads(scores.read_text())["verifiers"] == ["milp"]
+
+
 def test_suites_can_be_audited_together(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(SUITE)
     (tmp_path / "b.yaml").write_text(SUITE.replace("small", "other").replace("0.5", "0.25"))

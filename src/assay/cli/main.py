@@ -38,6 +38,7 @@ from assay.cli import run as run_command
 from assay.cli.process_signals import (
     READER_GONE_EXIT,
     STOPPED_EXIT,
+    OutputFailed,
     ReaderGone,
     discard_output,
     heed_readers,
@@ -117,6 +118,13 @@ def run() -> None:
     except ReaderGone:
         discard_output()
         code = READER_GONE_EXIT
+    except OutputFailed as reason:
+        discard_output(1)
+        code = _fail(
+            f"cannot write to standard output: {reason}; make room, or send it elsewhere and run "
+            "the same command again",
+            2,
+        )
     if code == STOPPED_EXIT:
         stop_undisturbed()
     raise SystemExit(code)
