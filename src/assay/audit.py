@@ -15,6 +15,7 @@ from assay.judge.run_progress import RunWatcher
 from assay.judge.runner import Settings, installed_versions, run, settled_plan
 from assay.judge.score_export import to_document
 from assay.judge.score_table import Scores
+from assay.judge.scored_runs import JudgedRuns, judge_runs
 from assay.judge.verifier import Verifier
 from assay.report.own_files import refuse_foreign
 from assay.report.page import write_report
@@ -38,7 +39,8 @@ Stage = Callable[[str], AbstractContextManager[Watcher]]
 class Audit:
     """Where everything lies, and what the verifiers are worth.
 
-    `left_out` names verifiers of earlier audits in the same folder, which this one is not about.
+    `judged` has every answer. `left_out` names verifiers of earlier audits in the same folder,
+    which this one is not about.
     """
 
     benchmark: Path
@@ -47,6 +49,7 @@ class Audit:
     scores_file: Path
     instances: int
     scores: Scores
+    judged: JudgedRuns
     left_out: tuple[str, ...]
 
 
@@ -91,6 +94,7 @@ def audit(
         scores_file=scores_file,
         instances=len(folder.entries),
         scores=scores,
+        judged=judge_runs([judged], benchmark, names),
         left_out=tuple(sorted(set(read_plan(judged)["verifiers"]) - names)),
     )
 

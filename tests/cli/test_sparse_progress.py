@@ -23,7 +23,8 @@ def twelve(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "words", [("export", "BENCH", "-o", "out"), ("import", "BENCH", "-o", "out"), ("check", "BENCH")]
+    "words",
+    [("export", "BENCH", "-o", "out"), ("import", "BENCH", "-o", "out"), ("check", "BENCH")],
 )
 def test_a_pipe_gets_the_last_line_only(
     words: tuple[str, ...], twelve: Path, tmp_path: Path

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.failing import FAIL_ON, FailOn, JunitFile
 from assay.cli.process_signals import resumable
 from assay.cli.task_limits import a_limit, warn_of_load
 
 if TYPE_CHECKING:
     from assay.audit import Audit
+    from assay.judge.faults import Fault
     from assay.judge.verifier import Verifier
 
 
@@ -47,6 +50,8 @@ def audit(
     memory: Annotated[float, typer.Option(callback=a_limit, help="GiB a task.")] = 4.0,
     jobs: Annotated[int, typer.Option(min=0, help="Tasks at once; 0 means one a core.")] = 0,
     seed: Annotated[int | None, typer.Option(help="Base seed instead of the suite's own.")] = None,
+    fail_on: FailOn = FAIL_ON,
+    junit: JunitFile = None,
     demo_liars: Annotated[
         bool, typer.Option("--demo-liars", help="Add three verifiers that lie, to see them fail.")
     ] = False,
@@ -55,10 +60,10 @@ def audit(
     """Audit verifiers: questions with proven answers, every answer judged, one report.
 
     With no verifier named it uses the built-in ones and Marabou, with no suite the bundled ones
-    `quick` and `soundness` together. Exit 1 if one is unsound: it says robust where a
-    counterexample exists. An audit that is stopped goes on where it was when the same command is
-    given again. Verifiers of an earlier audit in the same folder that are not named now are not
-    judged.
+    `quick` and `soundness` together. Exit 1 if one shows what --fail-on names: by default an
+    unsound answer (robust where a counterexample exists), or not a single valid answer. An audit
+    that is stopped goes on where it was when the same command is given again. Verifiers of an
+    earlier audit in the same folder that are not named now are not judged.
 
     Examples:
 
@@ -66,16 +71,21 @@ def audit(
 
       assay audit marabou --suite relu -o audits/marabou
 
-      assay audit --verifier-command 'mytool {onnx} {vnnlib} {timeout} {result}' -o audits/mine
+      assay audit --verifier-command 'mytool {onnx} {vnnlib} {timeout} {result}' -o audits/mine \
+--fail-on unsound,bogus,no-answer --junit audit.xml
     """
     from assay.audit import DEFAULT_SUITES
     from assay.audit import audit as audit_all
+    from assay.cli.failing import end_for_failures, refuse_foreign_junit, write_junit
     from assay.cli.output import shown_progress
     from assay.cli.run_progress import shown_run
+    from assay.judge.faults import faults_named
     from assay.judge.runner import Settings
     from assay.suite.spec import load_suite
     from assay.suite.workers import available_cores
 
+    wanted = faults_named(fail_on)
+    refuse_foreign_junit(junit)
     tools = _tools(verifier or [], verifier_dir or [], verifier_command or [], demo_liars)
     loaded = [load_suite(name) for name in dict.fromkeys(suite or DEFAULT_SUITES)]
     settings = Settings(timeout_s=timeout, memory_mb=memory * 1024, jobs=jobs or available_cores())
@@ -88,9 +98,9 @@ def audit(
             "out, for this command does not name them",
             file=sys.stderr,
         )
-    _show(done, as_json)
-    if done.scores.unsound:
-        raise typer.Exit(1)
+    write_junit(junit, done.judged.judgement)
+    _show(done, wanted, as_json)
+    end_for_failures(done.scores, wanted)
 
 
 def _tools(
@@ -113,16 +123,21 @@ def _tools(
     return [*tools, *(demo_liars() if liars else [])]
 
 
-def _show(done: Audit, as_json: bool) -> None:
+def _show(done: Audit, wanted: Sequence[Fault], as_json: bool) -> None:
+    from assay.cli.failing import failure_document
     from assay.cli.output import print_json, print_line
-    from assay.cli.score_view import show_scores
+    from assay.cli.score_view import crashed_document, show_crashed, show_scores
+    from assay.judge.faults import failures
     from assay.judge.score_export import to_document
 
     if as_json:
         places = {"benchmark": done.benchmark, "run": done.run, "report": done.report}
         named = {name: str(path) for name, path in places.items()}
-        print_json({**named, "scores": to_document(done.scores)})
+        found = failure_document(wanted, failures(done.scores, wanted))
+        crashed = crashed_document(done.judged.crashed)
+        print_json({**named, "scores": to_document(done.scores), **crashed, **found})
         return
+    show_crashed(done.judged.crashed)
     show_scores(done.scores)
     unsound = sorted({finding.verifier for finding in done.scores.unsound})
     print_line(f"Unsound: {', '.join(unsound)}." if unsound else "No verifier was unsound.")

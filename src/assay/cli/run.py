@@ -113,10 +113,15 @@ def _verifiers(
 
 def _show(output: Path, results: Sequence[Result], as_json: bool) -> None:
     from assay.cli.output import print_json, print_table
+    from assay.cli.score_view import crashed_document, show_crashed
+    from assay.judge.crashed_tools import crashed_tools
 
+    crashed = crashed_tools((result, output) for result in results)
     if as_json:
-        print_json({"run": str(output), "results": [asdict(result) for result in results]})
+        found = {"run": str(output), "results": [asdict(result) for result in results]}
+        print_json(found | crashed_document(crashed))
         return
+    show_crashed(crashed)
     counts = Counter((r.verifier, r.verdict or "-", r.ending) for r in results)
     rows = [(*key, count) for key, count in sorted(counts.items())]
     print_table(str(output), ("verifier", "verdict", "ending", "tasks"), rows)
