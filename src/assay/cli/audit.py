@@ -10,8 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.failing import FAIL_ON, FailOn, JunitFile
+from assay.cli.option_kinds import (
+    AsJson,
+    Jobs,
+    Memory,
+    MoreVerifiers,
+    SuiteNames,
+    SuiteSeed,
+    TaskTimeout,
+    VerifierCommands,
+    VerifierFolders,
+    VerifierNames,
+    WorkFolder,
+)
 from assay.cli.process_signals import resumable
-from assay.cli.task_limits import a_limit, warn_of_load
+from assay.cli.task_limits import warn_of_load
 
 if TYPE_CHECKING:
     from assay.audit import Audit
@@ -20,42 +33,22 @@ if TYPE_CHECKING:
 
 
 def audit(
-    verifier: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[VERIFIER...]", help="Names from `assay verifiers`."),
-    ] = None,
-    suite: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SUITE",
-            help="A bundled suite or a suite's YAML file; may be repeated; default: quick and "
-            "soundness.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for everything it makes.")
-    ] = Path("audit"),
-    verifier_dir: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="PATH", help="Folder of a VNN-COMP tool; may be repeated."),
-    ] = None,
-    verifier_command: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEXT",
-            help="A command with {onnx} {vnnlib} {timeout} {result}; NAME=command names it.",
-        ),
-    ] = None,
-    timeout: Annotated[float, typer.Option(callback=a_limit, help="Seconds a task.")] = 20.0,
-    memory: Annotated[float, typer.Option(callback=a_limit, help="GiB a task.")] = 4.0,
-    jobs: Annotated[int, typer.Option(min=0, help="Tasks at once; 0 means one a core.")] = 0,
-    seed: Annotated[int | None, typer.Option(help="Base seed instead of the suite's own.")] = None,
+    named: MoreVerifiers = None,
+    verifier: VerifierNames = None,
+    suite: SuiteNames = None,
+    output: WorkFolder = Path("audit"),
+    verifier_dir: VerifierFolders = None,
+    verifier_command: VerifierCommands = None,
+    timeout: TaskTimeout = 20.0,
+    memory: Memory = 4.0,
+    jobs: Jobs = 0,
+    seed: SuiteSeed = None,
     fail_on: FailOn = FAIL_ON,
     junit: JunitFile = None,
     demo_liars: Annotated[
         bool, typer.Option("--demo-liars", help="Add three verifiers that lie, to see them fail.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Audit verifiers: questions with proven answers, every answer judged, one report.
 
@@ -82,13 +75,13 @@ def audit(
     from assay.judge.faults import faults_named
     from assay.judge.runner import Settings
     from assay.suite.spec import load_suite
-    from assay.suite.workers import available_cores
 
     wanted = faults_named(fail_on)
     refuse_foreign_junit(junit)
-    tools = _tools(verifier or [], verifier_dir or [], verifier_command or [], demo_liars)
+    names = [*(named or []), *(verifier or [])]
+    tools = _tools(names, verifier_dir or [], verifier_command or [], demo_liars)
     loaded = [load_suite(name) for name in dict.fromkeys(suite or DEFAULT_SUITES)]
-    settings = Settings(timeout_s=timeout, memory_mb=memory * 1024, jobs=jobs or available_cores())
+    settings = Settings(timeout_s=timeout, memory_mb=memory * 1024, jobs=jobs)
     warn_of_load(tools, settings)
     with resumable():
         done = audit_all(loaded, tools, output, settings, shown_progress, shown_run, seed=seed)

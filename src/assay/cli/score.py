@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.failing import FAIL_ON, FailOn, JunitFile
+from assay.cli.option_kinds import AsJson
 from assay.errors import BadInput
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def score(
     junit: JunitFile = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score runs against the truth; exit 1 if a verifier shows what --fail-on names.
 
