@@ -117,7 +117,7 @@ VerifierName = Annotated[
 MoreVerifiers = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="VERIFIER...",
+        metavar="VERIFIER",
         autocompletion=verifiers_named,
         help="Verifiers by name, as with -v.",
     ),
