@@ -15,6 +15,7 @@ from assay.judge.run_progress import RunWatcher
 from assay.judge.runner import Settings, installed_versions, run, settled_plan
 from assay.judge.score_export import to_document
 from assay.judge.score_table import Scores
+from assay.judge.scored_runs import JudgedRuns, judge_runs
 from assay.judge.verifier import Verifier
 from assay.report.own_files import refuse_foreign
 from assay.report.page import write_report
@@ -23,6 +24,7 @@ from assay.suite.checking import check, claims_of_folder
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.journal import STATE, SUITE_FILE, writing
 from assay.suite.spec import Suite
+from assay.suite.whole_file import write_whole
 from assay.suite.workers import Watcher, available_cores
 
 BENCHMARK, RUN, REPORT, SCORES = "benchmark", "run", "report.html", "scores.json"
@@ -37,7 +39,8 @@ Stage = Callable[[str], AbstractContextManager[Watcher]]
 class Audit:
     """Where everything lies, and what the verifiers are worth.
 
-    `left_out` names verifiers of earlier audits in the same folder, which this one is not about.
+    `judged` has every answer. `left_out` names verifiers of earlier audits in the same folder,
+    which this one is not about.
     """
 
     benchmark: Path
@@ -46,6 +49,7 @@ class Audit:
     scores_file: Path
     instances: int
     scores: Scores
+    judged: JudgedRuns
     left_out: tuple[str, ...]
 
 
@@ -82,8 +86,7 @@ def audit(
         run(folder, tools, settings, judged, run_watcher)
     names = {tool.name for tool in tools}
     scores = write_report([judged], benchmark, report, only=names, checked=lines).scores
-    with writing(scores_file):
-        scores_file.write_text(json.dumps(to_document(scores), indent=1) + "\n", encoding="utf-8")
+    write_whole(scores_file, (json.dumps(to_document(scores), indent=1) + "\n").encode())
     return Audit(
         benchmark=benchmark,
         run=judged,
@@ -91,6 +94,7 @@ def audit(
         scores_file=scores_file,
         instances=len(folder.entries),
         scores=scores,
+        judged=judge_runs([judged], benchmark, names),
         left_out=tuple(sorted(set(read_plan(judged)["verifiers"]) - names)),
     )
 
@@ -137,7 +141,8 @@ def _refuse_foreign(target: Path) -> None:
             f"{target}: holds something else than an audit; choose a new folder with --output"
         )
     refuse_foreign(target / REPORT)
-    if not scores.startswith(_SCORES_BEGIN):
+    # What a kill left of a file that was once not written whole is no reason to refuse.
+    if not (scores.startswith(_SCORES_BEGIN) or _SCORES_BEGIN.startswith(scores)):
         raise BadInput(f"{target / SCORES}: was not written by an audit; choose a new folder")
 
 

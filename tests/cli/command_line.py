@@ -16,20 +16,31 @@ LONGEST_S = 300
 
 
 def assay(
-    *command: object, cwd: Path | None = None, given: str = "", **environment: str
+    *command: object,
+    cwd: Path | None = None,
+    given: str = "",
+    stdout: str = "",
+    stderr: str = "",
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
-    return _run({"command": [*map(str, command)]}, cwd, given, environment)
+    """Run it; `stdout` and `stderr` name files that take the streams, such as /dev/full."""
+    taken = {name: path for name, path in (("stdout", stdout), ("stderr", stderr)) if path}
+    return _run({"command": [*map(str, command)]}, cwd, given, environment, taken)
 
 
 def python(
     source: str, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a program as `python -c` does."""
-    return _run({"source": source}, cwd, "", environment)
+    return _run({"source": source}, cwd, "", environment, {})
 
 
 def _run(
-    asked: dict[str, object], cwd: Path | None, given: str, environment: dict[str, str]
+    asked: dict[str, object],
+    cwd: Path | None,
+    given: str,
+    environment: dict[str, str],
+    taken: dict[str, str],
 ) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory() as folder:
         streams = {name: Path(folder, name) for name in ("stdin", "stdout", "stderr")}
@@ -41,6 +52,7 @@ def _run(
             "cwd": str(cwd or Path.cwd()),
             "environment": {**os.environ, **environment},
             **{name: str(path) for name, path in streams.items()},
+            **taken,
         }
         code = _answer(json.dumps(request))
         return subprocess.CompletedProcess(

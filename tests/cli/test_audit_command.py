@@ -57,10 +57,26 @@ def test_the_same_command_again_runs_nothing_again(audited: tuple[Path, str, int
     assert json.loads(again.stdout)["scores"]["sound"] is False
 
 
+def test_scores_are_replaced_whole(audited: tuple[Path, str, int], tmp_path: Path) -> None:
+    """Whoever reads scores.json, and a kill at any moment, meets all of the old or of the new."""
+    shutil.copytree(audited[0] / "out", tmp_path / "out")
+    scores = tmp_path / "out" / "scores.json"
+    before = scores.read_text()
+    command = ("audit", "milp", "--suite", audited[0] / "small.yaml", "-o", tmp_path / "out")
+    with scores.open() as held:
+        assert assay(*command).returncode == 0
+        assert held.read() == before
+    assert json.loads(scores.read_text())["verifiers"] == ["milp"]
+    for left in ("", '{\n "sch'):  # what a kill of an earlier version may have left
+        scores.write_text(left)
+        assert assay(*command).returncode == 0
+        assert json.loads(scores.read_text())["verifiers"] == ["milp"]
+
+
 def test_suites_can_be_audited_together(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(SUITE)
     (tmp_path / "b.yaml").write_text(SUITE.replace("small", "other").replace("0.5", "0.25"))
-    command = ("audit", "interval", "--suite", "a.yaml", "--suite", "b.yaml", "-o", "out")
+    command = ("audit", "attack", "--suite", "a.yaml", "--suite", "b.yaml", "-o", "out")
     assert assay(*command, cwd=tmp_path).returncode == 0
     built = json.loads((tmp_path / "out" / "benchmark" / "suite.json").read_text())
     assert built["name"] == "small + other"
@@ -80,6 +96,7 @@ def test_an_own_command_joins(audited: tuple[Path, str, int]) -> None:
     template = f"mine={sys.executable} tool.py {{onnx}} {{vnnlib}} {{result}}"
     done = assay(
         *("audit", "--suite", "small.yaml", "-o", "own", "--verifier-command", template),
+        *("--fail-on", "unsound"),
         cwd=folder,
     )
     assert done.returncode == 0, done.stderr
@@ -150,7 +167,7 @@ def test_more_than_the_machine_has_is_told(audited: tuple[Path, str, int], tmp_p
     tool = "true {onnx} {vnnlib} {result}"
     words = ("--jobs", 4096, "--memory", 1000, "-o", tmp_path / "out")
     suite = ("--suite", audited[0] / "small.yaml")
-    done = assay("audit", "--verifier-command", tool, *suite, *words)
+    done = assay("audit", "--verifier-command", tool, *suite, *words, "--fail-on", "none")
     assert done.returncode == 0, done.stderr
     assert "4096 threads on" in done.stderr
     assert "lower --memory or --jobs" in done.stderr

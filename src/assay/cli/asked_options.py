@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from assay.cli.option_kinds import Device, Seed
 from assay.errors import BadInput
 
 if TYPE_CHECKING:
@@ -69,10 +70,8 @@ class ModelOptions:
         str | None,
         typer.Option(metavar="N,N,N", help="Shape of one input of a Python model, if not INPUT's."),
     ] = None
-    device: Annotated[str, typer.Option(metavar="cpu|cuda|auto", help="Where the model runs.")] = (
-        "cpu"
-    )
-    seed: Annotated[int, typer.Option(help="Same seed, same random inputs.")] = 0
+    device: Device = "cpu"
+    seed: Seed = 0
 
 
 @dataclass(frozen=True)

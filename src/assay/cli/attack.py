@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.option_kinds import AsJson, Device, Jobs, Seed
 from assay.cli.process_signals import resumable
 from assay.errors import BadInput
 
@@ -22,15 +23,13 @@ def attack(
         list[str] | None,
         typer.Option(metavar="NAME", help="An attack; may be repeated; default: all."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same attacks.")] = 0,
-    device: Annotated[
-        str, typer.Option(metavar="cpu|cuda|auto", help="Where the attacks run.")
-    ] = "cpu",
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
+    seed: Seed = 0,
+    device: Device = "cpu",
+    jobs: Jobs = 0,
     force: Annotated[
         bool, typer.Option(help="Let a part of the battery replace a table of all of it.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Attack every question with a battery of a stated budget; writes DIR/attack.csv.
 
@@ -57,7 +56,6 @@ def attack(
     from assay.cli.truth_check import verify_truths
     from assay.suite.attacking import attack_folder, attack_question
     from assay.suite.folder import BenchmarkFolder
-    from assay.suite.workers import available_cores
 
     budget = Budget(strength, seed, tuple(dict.fromkeys(attacks or ())))
     device = device_named(device).type
@@ -65,8 +63,7 @@ def attack(
         if len(paths) == 1:
             verify_truths(BenchmarkFolder.open(paths[0]))
             with shown_progress("attack") as watcher:
-                cores = jobs or available_cores()
-                found = attack_folder(paths[0], budget, device, cores, watcher, force=force)
+                found = attack_folder(paths[0], budget, device, jobs, watcher, force=force)
         elif len(paths) == 2:
             found = attack_question(paths[0], paths[1], budget, device)
         else:

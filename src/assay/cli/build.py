@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from assay.cli.option_kinds import AsJson, Jobs, SuiteName, SuiteSeed, WorkFolder
 from assay.cli.process_signals import resumable
 
 if TYPE_CHECKING:
@@ -16,15 +16,11 @@ if TYPE_CHECKING:
 
 
 def build(
-    suite: Annotated[
-        str, typer.Argument(help="Name of a bundled suite, or the path of a suite's YAML file.")
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder to build: new, empty, or unfinished.")
-    ],
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
-    seed: Annotated[int | None, typer.Option(help="Base seed instead of the suite's own.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    suite: SuiteName,
+    output: WorkFolder,
+    jobs: Jobs = 0,
+    seed: SuiteSeed = None,
+    as_json: AsJson = False,
 ) -> None:
     """Build a suite: every instance proven, the same bytes for the same seed.
 
@@ -39,13 +35,10 @@ def build(
     from assay.cli.output import shown_progress
     from assay.suite.build import build as build_suite
     from assay.suite.spec import load_suite
-    from assay.suite.workers import available_cores
 
     loaded = load_suite(suite)
     with resumable(), shown_progress("build") as watcher:
-        report = build_suite(
-            loaded, output, seed=seed, jobs=jobs or available_cores(), watcher=watcher
-        )
+        report = build_suite(loaded, output, seed=seed, jobs=jobs, watcher=watcher)
     _show(report, as_json)
     if report.failures:
         first = report.failures[0]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.option_kinds import AsJson, Jobs, Seed, WorkFolder
 from assay.cli.process_signals import resumable
 
 QUICK_REPEATS, QUICK_SAMPLES = 50, 500_000
@@ -20,9 +21,7 @@ def calibrate(
             help="A benchmark whose truths have failure rates; default: the bundled one.",
         ),
     ] = None,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")
-    ] = Path("calibration"),
+    output: WorkFolder = Path("calibration"),
     analyser: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="An analyser; may be repeated; default: all."),
@@ -42,9 +41,9 @@ def calibrate(
     quick: Annotated[
         bool, typer.Option("--quick", help="50 runs and half a million samples: a CPU minute.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Run every analyser on questions of proven failure rate, and count its errors.
 
@@ -71,7 +70,6 @@ def calibrate(
     from assay.report.own_files import refuse_foreign, write_whole
     from assay.suite.calibrating import built_questions, subjects_of
     from assay.suite.calibrating import calibrate as measured
-    from assay.suite.workers import available_cores
 
     usual = Effort(QUICK_REPEATS, QUICK_SAMPLES) if quick else Effort()
     effort = Effort(
@@ -82,16 +80,15 @@ def calibrate(
     )
     chosen(analyser or ())
     refuse_foreign(output / CHART)
-    cores = jobs or available_cores()
     with resumable():
         folder = benchmark
         if folder is None:
             with shown_progress("build") as watcher:
-                folder = built_questions(output, cores, watcher)
+                folder = built_questions(output, jobs, watcher)
         with shown_progress("check") as watcher:
-            subjects = subjects_of(folder, cores, watcher)
+            subjects = subjects_of(folder, jobs, watcher)
         with shown_progress("calibrate") as watcher:
-            found = measured(subjects, effort, analyser or (), output, cores, watcher)
+            found = measured(subjects, effort, analyser or (), output, jobs, watcher)
     write_whole(output / CHART, calibration_chart(found.summaries))
     show(found, output, as_json)
     if found.broken:

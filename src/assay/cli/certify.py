@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.option_kinds import AsJson, NewFolder, Seed, TaskTimeout
+
 if TYPE_CHECKING:
     from assay.suite.certify import Certified
 
@@ -22,7 +24,7 @@ def certify(
             "for standard input.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write: new or empty.")],
+    output: NewFolder,
     fraction: Annotated[
         list[float] | None,
         typer.Option(help="Part of the radius to ask about; may be repeated. Default: 0.9."),
@@ -31,11 +33,9 @@ def certify(
         str, typer.Option(metavar="branch|highs|scip", help="What seeks the radius.")
     ] = "branch",
     nodes: Annotated[int, typer.Option(help="Most nodes of the proof's trees.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="Seed of the search for violations.")] = 0,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds that instances.csv grants a verifier for each instance.")
-    ] = 60,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    seed: Seed = 0,
+    timeout: TaskTimeout = 60,
+    as_json: AsJson = False,
 ) -> None:
     """Enclose a network's minimal adversarial radius exactly; write a benchmark that proves it.
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.option_kinds import AsJson, Jobs
+
 if TYPE_CHECKING:
     from assay.suite.checking import Checked
 
@@ -22,8 +24,8 @@ def check(
             help="A benchmark folder; or truth files (NAME.json); or ONNX VNNLIB TRUTH.",
         ),
     ],
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    jobs: Jobs = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Prove every label again from the files alone; exit 1 unless all is verified.
 
@@ -41,7 +43,6 @@ def check(
     from assay.cli.output import shown_progress
     from assay.suite import checking
     from assay.suite.folder import BenchmarkFolder
-    from assay.suite.workers import available_cores
 
     problems: list[str] = []
     whole = any(path.is_dir() for path in paths)
@@ -57,7 +58,7 @@ def check(
         claims = checking.claims_of_files(paths)
     try:
         with shown_progress("check") as watcher:
-            results = checking.check(claims, jobs or available_cores(), watcher)
+            results = checking.check(claims, jobs, watcher)
     except KeyboardInterrupt:
         print("assay: stopped; nothing was changed", file=sys.stderr)
         raise typer.Exit(130) from None

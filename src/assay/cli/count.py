@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.option_kinds import AsJson, Jobs, Seed, TotalTime
 from assay.errors import BadInput
 
 
@@ -14,21 +15,19 @@ def count(
     onnx: Annotated[Path, typer.Argument(metavar="ONNX", help="A network of few inputs.")],
     vnnlib: Annotated[Path, typer.Argument(metavar="VNNLIB", help="A box and a violation.")],
     gap: Annotated[float, typer.Option(help="Stop when the bounds are so close.")] = 1e-4,
-    time: Annotated[
-        float, typer.Option(help="Stop after so many seconds with what is proved by then.")
-    ] = 60,
+    time: TotalTime = 60,
     samples: Annotated[
         int, typer.Option(help="Then draw so many points of what is left undecided.")
     ] = 0,
     confidence: Annotated[
         float, typer.Option(help="Probability with which the interval of the samples holds.")
     ] = 0.999,
-    seed: Annotated[int, typer.Option(help="Of the samples: same seed, same points.")] = 0,
+    seed: Seed = 0,
     cells: Annotated[
         int, typer.Option(help="Stop with so many undecided cells; each takes about 0.2 kB.")
     ] = 4_000_000,
-    jobs: Annotated[int, typer.Option(min=0, help="Threads; 0 means one a core, up to 4.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    jobs: Jobs = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Enclose the share of a box on which a network violates its property.
 
@@ -52,7 +51,6 @@ def count(
     from assay.cli.process_signals import STOPPED_EXIT
     from assay.question.asked import read_question
     from assay.question.property import merged_by_box
-    from assay.suite.workers import available_cores
 
     settings = Settings(gap, time, cells, samples, confidence, seed)
     network, specification = read_question(onnx, vnnlib)
@@ -65,7 +63,7 @@ def count(
         search, sampled = Search(network, case, settings), None
         try:
             with counting_progress(len(answers) + 1, len(cases)) as heard:
-                search.run(heard, jobs=jobs or min(available_cores(), 4))
+                search.run(heard, jobs=jobs)
                 sampled = sample_undecided(search)
         except KeyboardInterrupt:
             stopped = True

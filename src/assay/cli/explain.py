@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.option_kinds import AsJson, MaybeFile, Seed
 from assay.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,19 +22,16 @@ def explain(
     runs: Annotated[
         list[Path], typer.Option("--run", metavar="RUN", help="The folder of a run; repeatable.")
     ],
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the resampling.")] = 0,
+    seed: Seed = 0,
     resamples: Annotated[
         int, typer.Option(metavar="N", help="Bootstrap samples, and shuffles of the outcomes.")
     ] = 1999,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write a page about it (HTML)."),
-    ] = None,
+    output: MaybeFile = None,
     charts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write its charts as SVG into this folder.")
     ] = None,
     png: Annotated[bool, typer.Option("--png", help="With --charts: as PNG too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say which difficulty the timeouts of verifiers go with; run `assay profile DIR` before.
 

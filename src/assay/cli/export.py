@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.option_kinds import AsJson, Jobs, NewFolder
+
 
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A benchmark folder.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write: new or empty.")],
+    output: NewFolder,
     version: Annotated[
         list[str] | None,
         typer.Option(metavar="1.0|2.0", help="Version of VNN-LIB; may be repeated. Default: both."),
@@ -23,8 +25,8 @@ def export(
     with_truth: Annotated[
         bool, typer.Option("--with-truth", help="Hand out the answers and their proofs, too.")
     ] = False,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    jobs: Jobs = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Write a benchmark as VNN-COMP lays it out: a folder for each version of VNN-LIB.
 
@@ -42,7 +44,6 @@ def export(
     from assay.suite.exchange.exporting import export as hand_out
     from assay.suite.exchange.source_list import VERSIONS
     from assay.suite.folder import BenchmarkFolder
-    from assay.suite.workers import available_cores
 
     benchmark = BenchmarkFolder.open(folder)
     try:
@@ -55,7 +56,7 @@ def export(
                 versions=version or VERSIONS,
                 packed=packed,
                 with_truth=with_truth,
-                jobs=jobs or available_cores(),
+                jobs=jobs,
                 watcher=watcher,
             )
     except KeyboardInterrupt:

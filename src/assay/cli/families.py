@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from assay.cli.option_kinds import AsJson, FamilyName
 
 if TYPE_CHECKING:
     from assay.truth.constructor import Constructor
 
 
 def families(
-    name: Annotated[str | None, typer.Argument(help="Show one family with its knobs.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    name: FamilyName = None,
+    as_json: AsJson = False,
 ) -> None:
     """List the families, or show the knobs and the theorem of one.
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.option_kinds import AsJson, Jobs, NewFolder
+
 if TYPE_CHECKING:
     from assay.suite.exchange.importing import Imported
 
@@ -16,13 +18,13 @@ def import_benchmark(
     path: Annotated[
         Path, typer.Argument(metavar="PATH", help="A VNN-COMP benchmark, or its instances.csv.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write: new or empty.")],
+    output: NewFolder,
     version: Annotated[
         str | None,
         typer.Option(metavar="1.0|2.0", help="Which version, where the benchmark has both."),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    jobs: Jobs = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Bring in a benchmark of others: unpacked and flat, its questions without truths.
 
@@ -36,13 +38,10 @@ def import_benchmark(
     """
     from assay.cli.output import print_json, shown_progress
     from assay.suite.exchange.importing import import_benchmark as bring_in
-    from assay.suite.workers import available_cores
 
     try:
         with shown_progress("import") as watcher:
-            imported = bring_in(
-                path, output, version=version, jobs=jobs or available_cores(), watcher=watcher
-            )
+            imported = bring_in(path, output, version=version, jobs=jobs, watcher=watcher)
     except KeyboardInterrupt:
         print("assay: stopped; nothing was written", file=sys.stderr)
         raise typer.Exit(130) from None

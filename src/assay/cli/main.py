@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -35,9 +36,11 @@ from assay.cli import (
     weakened,
 )
 from assay.cli import run as run_command
+from assay.cli.command_panels import ANSWER, EXPLAIN, JUDGE, MAKE, PanelGroup
 from assay.cli.process_signals import (
     READER_GONE_EXIT,
     STOPPED_EXIT,
+    OutputFailed,
     ReaderGone,
     discard_output,
     heed_readers,
@@ -57,37 +60,53 @@ app = typer.Typer(
     "  assay run bench -v marabou -o run\n\n  assay score run\n\n"
     "  assay report run -o report.html",
     no_args_is_help=True,
-    add_completion=False,
+    cls=PanelGroup,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(name="audit")(audit.audit)
-app.command(name="build")(build.build)
-app.command(name="check")(check.check)
-app.command(name="certify")(certify.certify)
-app.command(name="import")(import_benchmark.import_benchmark)
-app.command(name="export")(export.export)
-app.command(name="seal")(seal.seal)
-app.command(name="unseal")(seal.unseal)
-app.command(name="families")(families.families)
-app.command(name="suites")(suites.suites)
 verifiers.group.command(name="check")(verifier_check.check)
-app.add_typer(verifiers.group, name="verifiers")
-app.command(name="run")(run_command.run)
-app.command(name="score")(score.score)
-app.command(name="explain")(explain.explain)
-app.command(name="report")(report.report)
-app.command(name="profile")(profile.profile)
-app.command(name="attack")(attack.attack)
-app.command(name="power")(power.power)
-app.command(name="shrink")(shrink.shrink)
-app.command(name="splitting")(splitting.splitting)
-app.command(name="train")(train.train)
-app.add_typer(weakened.group, name="weakened")
-app.command(name="roma")(roma.roma)
-app.command(name="count")(count.count)
-app.command(name="calibrate")(calibrate.calibrate)
+_COMMANDS: dict[str, tuple[tuple[str, Callable[..., None] | typer.Typer, str], ...]] = {
+    MAKE: (
+        ("build", build.build, "Build a benchmark from a suite, every answer proved."),
+        ("check", check.check, "Prove every answer again, from the files alone."),
+        ("certify", certify.certify, "Prove the exact robustness radius of your network."),
+        ("train", train.train, "Train networks that hide a counterexample."),
+        ("import", import_benchmark.import_benchmark, "Import a VNN-COMP benchmark."),
+        ("export", export.export, "Export a benchmark in VNN-COMP's layout."),
+        ("seal", seal.seal, "Split a benchmark: publish questions, keep answers."),
+        ("unseal", seal.unseal, "Join sealed questions and their answers again."),
+        ("families", families.families, "List the families of questions and their knobs."),
+        ("suites", suites.suites, "List the bundled suites."),
+    ),
+    JUDGE: (
+        ("audit", audit.audit, "Build, check, run, score and report in one go."),
+        ("run", run_command.run, "Run verifiers on a benchmark, in isolation."),
+        ("score", score.score, "Score runs against the proven answers."),
+        ("report", report.report, "Write one HTML page about runs."),
+        ("verifiers", verifiers.group, "List, install, check or remove verifiers."),
+        ("power", power.power, "Measure which broken verifiers a benchmark catches."),
+        ("shrink", shrink.shrink, "Shrink a wrong answer to a minimal reproducer."),
+    ),
+    EXPLAIN: (
+        ("profile", profile.profile, "Measure what makes each question hard."),
+        ("attack", attack.attack, "Measure how hidden the counterexamples are."),
+        ("explain", explain.explain, "Say why verifiers time out."),
+    ),
+    ANSWER: (
+        ("weakened", weakened.group, "Decide whether failures are rarer than eps."),
+        ("roma", roma.roma, "Estimate robustness with RoMA, beside an exact count."),
+        ("count", count.count, "Prove bounds of a failure rate (few inputs)."),
+        ("splitting", splitting.splitting, "Estimate very small failure rates."),
+        ("calibrate", calibrate.calibrate, "Test every analyser on known failure rates."),
+    ),
+}
+for _panel, _entries in _COMMANDS.items():
+    for _name, _command, _help in _entries:
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_name, rich_help_panel=_panel, short_help=_help)
+        else:
+            app.command(name=_name, rich_help_panel=_panel, short_help=_help)(_command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -118,6 +137,13 @@ def run() -> None:
     except ReaderGone:
         discard_output()
         code = READER_GONE_EXIT
+    except OutputFailed as reason:
+        discard_output(1)
+        code = _fail(
+            f"cannot write to standard output: {reason}; make room, or send it elsewhere and run "
+            "the same command again",
+            2,
+        )
     if code == STOPPED_EXIT:
         stop_undisturbed()
     raise SystemExit(code)

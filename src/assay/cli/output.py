@@ -29,6 +29,7 @@ from assay.suite.workers import Watcher
 _WIDE = 160
 _SILENT_S = 5.0
 """Without a terminal a line of progress is printed so often."""
+_LONGEST_SILENCE_S = 60.0
 
 
 def print_json(document: Any) -> None:
@@ -101,10 +102,13 @@ def told_progress(what: str) -> Iterator[Callable[[str], None]]:
 
 
 class _Lines(Watcher):
+    """A line now and then, one at the end, and one for everything unusual."""
+
     def __init__(self, what: str) -> None:
         self._what = what
         self._total = self._done = self._here = 0
         self._begun = time.monotonic()
+        self._next_line = self._begun + _SILENT_S
 
     def begin(self, total: int, already: int) -> None:
         self._total, self._done = total, already
@@ -114,7 +118,13 @@ class _Lines(Watcher):
     def finished(self, name: str, seconds: float, note: str = "") -> None:
         self._done += 1
         self._here += 1
-        left = (time.monotonic() - self._begun) / self._here * (self._total - self._done)
+        now = time.monotonic()
+        if not (note or now >= self._next_line or self._done == self._total):
+            return
+        # Long work need not be told as closely as short work.
+        pause = min(max(_SILENT_S, (now - self._begun) / 20), _LONGEST_SILENCE_S)
+        self._next_line = now + pause
+        left = (now - self._begun) / self._here * (self._total - self._done)
         tail = f" ({note})" if note else ""
         self._say(f"{self._done}/{self._total} {name} {seconds:.1f} s, left {left:.0f} s{tail}")
 

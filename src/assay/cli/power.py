@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.option_kinds import AsJson, Jobs, MaybeFile, Seed, TaskTimeout
 from assay.cli.process_signals import resumable
-from assay.cli.task_limits import a_limit
 
 if TYPE_CHECKING:
     from assay.suite.workers import Watcher
@@ -22,27 +22,24 @@ def power(
         list[str] | None,
         typer.Option(metavar="NAME[@STRENGTH]", help="A mutant; may be repeated; default: all."),
     ] = None,
-    timeout: Annotated[float, typer.Option(callback=a_limit, help="Seconds an answer.")] = 30.0,
+    timeout: TaskTimeout = 30.0,
     boxes: Annotated[int, typer.Option(min=1, help="Boxes an answer may be split into.")] = 300,
     floors: Annotated[
         bool, typer.Option("--floors/--no-floors", help="Find the floors in alpha and beta.")
     ] = True,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds a strength, for the floors.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Decides the dice of the bugs.")] = 0,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Default: DIR/power.jsonl."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    output: MaybeFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Measure what a benchmark detects: run verifiers broken on purpose and count who is caught.
 
     A mutant is caught by one unsound or bogus answer. The table shows which families catch which
     mutants; survivors are named, and so are the floors: the least strengths that are still caught.
     The same verifier without a bug must never be accused: if it is, the exit code is 1. What is
-    finished is kept, so a command that is stopped goes on when it is given again; see
-    docs/power.md.
+    finished is kept in DIR/power.jsonl, or the file of -o, so a command that is stopped goes on
+    when it is given again; see docs/power.md.
 
     Examples:
 
@@ -58,13 +55,10 @@ def power(
     from assay.judge.power.catalogue import specimen
     from assay.judge.power.measure import POWER_FILE, Settings, measure
     from assay.judge.power.trial import Budget
-    from assay.suite.workers import available_cores
 
     named = [specimen(name) for name in mutants or known()]
     specimens = list({each.name: each for each in named}.values())
-    settings = Settings(
-        Budget(timeout, boxes), jobs or available_cores(), seeds if floors else 0, seed
-    )
+    settings = Settings(Budget(timeout, boxes), jobs, seeds if floors else 0, seed)
 
     def watched(what: str) -> AbstractContextManager[Watcher]:
         return shown_progress(f"power, {what}")

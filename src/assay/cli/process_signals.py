@@ -32,23 +32,35 @@ class ReaderGone(BaseException):
     """Nobody reads our output any more; no error, so nothing between here and the end takes it."""
 
 
+class OutputFailed(BaseException):
+    """Standard output cannot be written, say on a full disk; the message is the system's reason."""
+
+
 class _Output(io.FileIO):
     def write(self, data: Any) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:
             raise ReaderGone from None
+        except OSError as error:
+            if self.fileno() == 2:
+                return len(data)  # there is no place left to say it, and the work need not stop
+            raise OutputFailed(error.strerror) from None
 
 
 def heed_readers() -> None:
-    """Raise ReaderGone where output goes nowhere.
+    """Raise ReaderGone where output goes nowhere, and OutputFailed where it cannot be written.
 
     SIGPIPE stays ignored, as Python has it: with its default action any pipe to a process that
     died, such as a verifier's, would end us without a word. A BrokenPipeError of our own output is
     told apart from those here.
     """
-    for name in ("stdout", "stderr"):
+    for descriptor, name in ((1, "stdout"), (2, "stderr")):
         stream = getattr(sys, name)
+        if stream is None:  # closed by whoever called us: the next file opened must not take it
+            _open_nowhere(descriptor)
+            setattr(sys, name, os.fdopen(descriptor, "w", closefd=False))
+            continue
         if isinstance(stream, io.TextIOWrapper) and stream.fileno() in (1, 2):
             stream.flush()
             raw = _Output(stream.fileno(), "wb", closefd=False)
@@ -66,11 +78,17 @@ def heed_readers() -> None:
             )
 
 
-def discard_output() -> None:
+def discard_output(*descriptors: int) -> None:
     """What is still buffered goes nowhere, also when the interpreter ends."""
+    for descriptor in descriptors or (1, 2):
+        _open_nowhere(descriptor)
+
+
+def _open_nowhere(descriptor: int) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for descriptor in (1, 2):
+    if nowhere != descriptor:
         os.dup2(nowhere, descriptor)
+        os.close(nowhere)
 
 
 def stop_on_signals() -> None:

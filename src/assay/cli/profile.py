@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.option_kinds import AsJson, Device, Jobs, Seed
 from assay.cli.process_signals import resumable
 from assay.errors import BadInput
 
@@ -25,15 +26,13 @@ def profile(
     tau: Annotated[
         float, typer.Option(help="Slopes and gradients closer than this count as equal.")
     ] = 0.01,
-    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+    seed: Seed = 0,
     growth: Annotated[
         int, typer.Option(min=1, help="How many times its samples A_tau may take if it saturates.")
     ] = 4,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
-    device: Annotated[
-        str, typer.Option(metavar="cpu|cuda", help="Where samples and the search run.")
-    ] = "cpu",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    jobs: Jobs = 0,
+    device: Device = "cpu",
+    as_json: AsJson = False,
 ) -> None:
     """Measure the five components of difficulty of every question; writes DIR/profile.csv.
 
@@ -58,18 +57,17 @@ def profile(
     from assay.difficulty.settings import Settings
     from assay.suite.folder import BenchmarkFolder
     from assay.suite.profiling import profile_folder, profile_question
-    from assay.suite.workers import available_cores
 
-    settings = Settings(samples, tau, seed, growth, device)
     if device != "cpu":  # before any work is begun; torch takes a second to load
-        from assay.bounds.device import chosen_device
+        from assay.bounds.device import device_named
 
-        chosen_device(device)
+        device = device_named(device).type
+    settings = Settings(samples, tau, seed, growth, device)
     with resumable(), stopped_by_a_wrong_label(whole_point=len(paths) == 2, as_json=as_json):
         if len(paths) == 1:
             verify_truths(BenchmarkFolder.open(paths[0]))
             with shown_progress("profile") as watcher:
-                found = profile_folder(paths[0], settings, jobs or available_cores(), watcher)
+                found = profile_folder(paths[0], settings, jobs, watcher)
         elif len(paths) == 2:
             found = profile_question(paths[0], paths[1], settings)
         else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.option_kinds import AsJson, OutputFile
 from assay.errors import BadInput
 
 if TYPE_CHECKING:
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="The HTML file to write.")
-    ],
+    output: OutputFile,
     benchmark: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The benchmark folder, when it has moved.")
     ] = None,
@@ -34,7 +33,7 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="Add a calibration.json of `assay calibrate`."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
     rules: Annotated[str, typer.Option(help="Rules of VNN-COMP: 2026 or 2024.")] = "2026",
 ) -> None:
     """Write a page with verdicts, tables, charts and every task; it needs no network.

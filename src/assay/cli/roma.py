@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.asked_options import PointOptions
+from assay.cli.option_kinds import AsJson
 from assay.cli.shared_options import taking
 from assay.errors import BadInput
 
@@ -45,7 +46,7 @@ def roma(
             help="For a data set: what the model says at the input, or the input's label.",
         ),
     ] = "prediction",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Estimate plr, the probability that a random input near INPUT keeps its class (RoMA).
 

@@ -10,8 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.option_kinds import (
+    AsJson,
+    CpuTime,
+    Jobs,
+    ListedTimeout,
+    Memory,
+    MoreVerifiers,
+    Seed,
+    Variables,
+    VerifierCommands,
+    VerifierFolders,
+    VerifierNames,
+    WorkFolder,
+)
 from assay.cli.process_signals import resumable
-from assay.cli.task_limits import a_limit, warn_of_load
+from assay.cli.task_limits import warn_of_load
 from assay.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,37 +35,16 @@ if TYPE_CHECKING:
 
 def run(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A benchmark folder.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the run.")],
-    verifier: Annotated[
-        list[str] | None,
-        typer.Option("--verifier", "-v", help="Name of a verifier; may be repeated."),
-    ] = None,
-    verifier_dir: Annotated[
-        list[Path] | None,
-        typer.Option(help="Folder of a VNN-COMP tool with its scripts; may be repeated."),
-    ] = None,
-    verifier_command: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEMPLATE",
-            help="Command of a tool, [NAME=]TOOL {onnx} {vnnlib} {timeout} {result}; "
-            "may be repeated.",
-        ),
-    ] = None,
-    env: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="For the tools' processes; may be repeated."),
-    ] = None,
-    timeout: Annotated[
-        float | None,
-        typer.Option(callback=a_limit, help="Seconds a task; default: instances.csv."),
-    ] = None,
-    cpu_time: Annotated[
-        float | None,
-        typer.Option(callback=a_limit, help="CPU seconds a task; default: no limit."),
-    ] = None,
-    memory: Annotated[float, typer.Option(callback=a_limit, help="GiB a task.")] = 4.0,
-    jobs: Annotated[int, typer.Option(min=1, help="Tasks at once on this machine.")] = 1,
+    output: WorkFolder,
+    named: MoreVerifiers = None,
+    verifier: VerifierNames = None,
+    verifier_dir: VerifierFolders = None,
+    verifier_command: VerifierCommands = None,
+    env: Variables = None,
+    timeout: ListedTimeout = None,
+    cpu_time: CpuTime = None,
+    memory: Memory = 4.0,
+    jobs: Jobs = 0,
     dask: Annotated[
         str | None,
         typer.Option(
@@ -61,8 +54,8 @@ def run(
         ),
     ] = None,
     repeat: Annotated[int, typer.Option(min=1, help="How often each task is run.")] = 1,
-    seed: Annotated[int, typer.Option(help="Decides the order of the tasks.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Run verifiers on every question; each task in its own process tree, within limits.
 
@@ -85,7 +78,8 @@ def run(
     from assay.judge.runner import run as run_all
     from assay.suite.folder import BenchmarkFolder
 
-    chosen = _verifiers(verifier or [], verifier_dir or [], verifier_command or [], env or [])
+    names = [*(named or []), *(verifier or [])]
+    chosen = _verifiers(names, verifier_dir or [], verifier_command or [], env or [])
     benchmark = BenchmarkFolder.open(folder)
     settings = Settings(timeout, memory * 1024, repeat, seed, jobs, cpu_time)
     verify_truths(benchmark)
@@ -117,10 +111,15 @@ def _verifiers(
 
 def _show(output: Path, results: Sequence[Result], as_json: bool) -> None:
     from assay.cli.output import print_json, print_table
+    from assay.cli.score_view import crashed_document, show_crashed
+    from assay.judge.crashed_tools import crashed_tools
 
+    crashed = crashed_tools((result, output) for result in results)
     if as_json:
-        print_json({"run": str(output), "results": [asdict(result) for result in results]})
+        found = {"run": str(output), "results": [asdict(result) for result in results]}
+        print_json(found | crashed_document(crashed))
         return
+    show_crashed(crashed)
     counts = Counter((r.verifier, r.verdict or "-", r.ending) for r in results)
     rows = [(*key, count) for key, count in sorted(counts.items())]
     print_table(str(output), ("verifier", "verdict", "ending", "tasks"), rows)

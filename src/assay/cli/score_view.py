@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from assay.cli.output import print_line, print_table
+from assay.judge.crashed_tools import CrashedTool
 from assay.judge.outcome import Outcome
 from assay.judge.score_export import COLUMNS, TITLES
 from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row, Scores
@@ -17,6 +19,17 @@ _CLAIMS = {"unsound": "contradicted", "proved": "says robust", "falsified": "say
 _MOST_FINDINGS = 20
 _MOST_COMPARISONS = 12
 _LEVEL = 0.05
+
+
+def show_crashed(tools: Sequence[CrashedTool]) -> None:
+    """The last words of tools that crashed on everything, before anything else."""
+    for tool in tools:
+        for line in tool.lines():
+            print_line(line)
+
+
+def crashed_document(tools: Sequence[CrashedTool]) -> dict[str, Any]:
+    return {"crashed": [tool.document() for tool in tools]}
 
 
 def show_scores(scores: Scores) -> None:

@@ -9,18 +9,20 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.option_kinds import AsJson, Jobs, NewFolder
+
 
 def seal(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A benchmark folder with truths.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write: new or empty.")],
+    output: NewFolder,
     one_of_twins: Annotated[
         bool, typer.Option("--one-of-twins", help="Publish one of each two twins, drawn by lot.")
     ] = False,
     allow_telltales: Annotated[
         bool, typer.Option("--allow-telltales", help="Seal although a text may tell the answer.")
     ] = False,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    jobs: Jobs = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Split a benchmark: questions to publish, truths to keep, and a commitment to them.
 
@@ -36,7 +38,6 @@ def seal(
     from assay.cli.output import print_json, print_line, shown_progress
     from assay.suite.exchange.seal import seal as seal_folder
     from assay.suite.folder import BenchmarkFolder
-    from assay.suite.workers import available_cores
 
     benchmark = BenchmarkFolder.open(folder)
     try:
@@ -46,7 +47,7 @@ def seal(
                 output,
                 one_of_twins=one_of_twins,
                 allow_telltales=allow_telltales,
-                jobs=jobs or available_cores(),
+                jobs=jobs,
                 watcher=watcher,
             )
     except KeyboardInterrupt:
@@ -67,8 +68,8 @@ def seal(
 def unseal(
     questions: Annotated[Path, typer.Argument(metavar="QUESTIONS", help="The published folder.")],
     truths: Annotated[Path, typer.Option(metavar="FILE", help="The archive of truths.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write: new or empty.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    output: NewFolder,
+    as_json: AsJson = False,
 ) -> None:
     """Join published questions and their truths, if both are exactly what was sealed.
 

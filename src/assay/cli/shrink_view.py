@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LINES_S = 5.0
 _ENDINGS = {
     "fixpoint": "nothing more can go",
-    "budget": "the seconds of --budget are spent; the same command with more goes on from here",
+    "budget": "the seconds of --time are spent; the same command with more goes on from here",
     "calls": "the --calls are spent; the same command goes on from here",
     "stopped": "stopped; this is the best so far",
 }

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.asked_options import PointOptions
+from assay.cli.option_kinds import AsJson
 from assay.cli.shared_options import taking
 from assay.errors import BadInput
 
@@ -25,7 +26,7 @@ def splitting(
     smallest: Annotated[
         float, typer.Option(help="Give the search up below this probability.")
     ] = 1e-30,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Estimate how likely a random input near INPUT is to fail, however rare that is.
 

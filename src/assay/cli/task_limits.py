@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assay.judge.verifier import Verifier
 
 _LEAST, _MOST = 0.1, 1_000_000_000
+_LARGEST_SEED = 2**63 - 1
 
 
 def a_limit(parameter: typer.CallbackParam, value: float | None) -> float | None:
@@ -24,6 +25,26 @@ def a_limit(parameter: typer.CallbackParam, value: float | None) -> float | None
             f"{parameter.opts[0]} {value:g} is not a limit; give a number from {_LEAST} to {_MOST}"
         )
     return value
+
+
+def a_seed(parameter: typer.CallbackParam, value: int | None) -> int | None:
+    """For an option that is a seed: what no generator takes is refused."""
+    if value is not None and not 0 <= value <= _LARGEST_SEED:
+        raise BadInput(
+            f"{parameter.opts[0]} {value} is not a seed; give a whole number from 0 to 2^63 - 1"
+        )
+    return value
+
+
+def a_job_count(parameter: typer.CallbackParam, value: int | None) -> int:
+    """For an option that says how much is done at once; 0 becomes the number of cores."""
+    from assay.suite.workers import available_cores
+
+    if value is not None and value < 0:
+        raise BadInput(
+            f"{parameter.opts[0]} {value} cannot be done at once; give 0 (one per core) or more"
+        )
+    return value or available_cores()
 
 
 def warn_of_load(chosen: Sequence[Verifier], settings: Settings) -> None:

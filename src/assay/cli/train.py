@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.option_kinds import AsJson, Device, Seed, WorkFolder
 from assay.cli.process_signals import resumable
 from assay.errors import BadInput
 from assay.truth.training.settings import (
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
     from assay.truth.training.settings import Schedule, Setting
 
 _MOST_NETWORKS = 200
+_LARGEST_SEED = 2**31
 
 
 def train(
     architecture: Annotated[
         str, typer.Argument(help="cnn_1_conv, mlp_4_hidden, vit, ...: the paper's Table 1.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="A new folder.")],
+    output: WorkFolder,
     channels: Annotated[int, typer.Option(min=1, max=3, help="Channels of a 5 x 5 image.")] = 1,
     classes: Annotated[int, typer.Option(min=2, max=10, help="Number of classes.")] = 2,
     examples: Annotated[
@@ -47,9 +49,10 @@ def train(
         list[float],
         typer.Option(help="Margin objective; 0 trains with cross-entropy; repeatable."),
     ] = (0.01,),  # type: ignore[assignment]
-    seed: Annotated[int, typer.Option(min=0, max=2**31, help="The first seed.")] = 0,
+    seed: Seed = 0,
     seeds: Annotated[
-        int, typer.Option(min=1, max=_MOST_NETWORKS, help="Networks a setting, seeds upwards.")
+        int,
+        typer.Option(min=1, max=_MOST_NETWORKS, help="Networks per setting (consecutive seeds)."),
     ] = 1,
     epochs: Annotated[int, typer.Option(min=1, max=MOST_EPOCHS, help="Epochs.")] = 5000,
     restarts: Annotated[
@@ -84,8 +87,8 @@ def train(
     battery: Annotated[
         bool, typer.Option(help="Put what is left to the battery of assay attack.")
     ] = True,
-    device: Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    device: Device = "auto",
+    as_json: AsJson = False,
 ) -> None:
     """Train networks that hide a counterexample from attacks; stopped, it goes on when repeated.
 
@@ -117,13 +120,17 @@ def train(
         look_restarts=min(Schedule.look_restarts, final_restarts),
         look_steps=min(Schedule.look_steps, final_steps),
     )
+    if seed > _LARGEST_SEED:
+        raise BadInput(f"--seed {seed} is too large here; give at most {_LARGEST_SEED}")
     each_seed = range(seed, seed + seeds)
     settings = [
         Setting(one, e, w, m or None, shell, last, persist)
         for e, w, m, last, one in product(epsilon, window, margin, last_step, each_seed)
     ]
     _refuse(schedule, settings)
-    chosen = _device(device)
+    from assay.bounds.device import device_named
+
+    chosen = device_named(device).type
     from assay.cli.output import shown_progress
     from assay.suite.trained_battery import Battery
     from assay.suite.training import Strength, train_into  # torch takes a second to load
@@ -167,18 +174,6 @@ def _refuse(schedule: Schedule, settings: list[Setting]) -> None:
         if not 0 < setting.last_step <= 1:
             raise BadInput("--last-step must be above 0 and at most 1; correct it")
         drawn(schedule, setting)
-
-
-def _device(asked: str) -> str:
-    import torch
-
-    if asked == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if asked not in ("cpu", "cuda"):
-        raise BadInput(f"--device {asked} is unknown; give auto, cpu or cuda")
-    if asked == "cuda" and not torch.cuda.is_available():
-        raise BadInput("--device cuda: torch finds no GPU here; leave the option out")
-    return asked
 
 
 def _say_what_is_missing() -> None:

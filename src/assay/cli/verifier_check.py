@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from assay.cli.task_limits import a_limit
+from assay.cli.option_kinds import (
+    AsJson,
+    Memory,
+    OneVerifier,
+    VerifierCommands,
+    VerifierFolders,
+    VerifierName,
+)
 from assay.errors import BadInput
 
 
 def check(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A name from `assay verifiers`.")
-    ] = None,
-    verifier_dir: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="The folder of a VNN-COMP tool instead.")
-    ] = None,
-    verifier_command: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT", help="A command with {onnx} {vnnlib} {timeout} {result} instead."
-        ),
-    ] = None,
-    memory: Annotated[float, typer.Option(callback=a_limit, help="GiB a task.")] = 4.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    named: OneVerifier = None,
+    verifier: VerifierName = None,
+    verifier_dir: VerifierFolders = None,
+    verifier_command: VerifierCommands = None,
+    memory: Memory = 4.0,
+    as_json: AsJson = False,
 ) -> None:
     """Put a verifier through a short exam; exit 1 if it fails a question.
 
@@ -47,9 +44,7 @@ def check(
     from assay.judge.user_tools import chosen_verifiers
 
     tools = chosen_verifiers(
-        [name] if name else [],
-        [verifier_dir] if verifier_dir else [],
-        [verifier_command] if verifier_command else [],
+        [name for name in (named, verifier) if name], verifier_dir or [], verifier_command or []
     )
     if len(tools) != 1:
         raise BadInput("name one verifier, or one --verifier-dir or --verifier-command")

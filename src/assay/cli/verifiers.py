@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.completion import verifiers_named
+from assay.cli.option_kinds import AsJson
+
 if TYPE_CHECKING:
     from assay.judge.verifier import Verifier
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from `assay verifiers`.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="VERIFIER",
+        autocompletion=verifiers_named,
+        help="Name of a verifier (`assay verifiers` lists them).",
+    ),
+]
 
 group = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 """Other commands of the group register here."""

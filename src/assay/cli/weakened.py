@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.analyse.promise import MOST_SAMPLES, Promise, inner_rate
 from assay.cli.asked_options import ModelOptions, PointOptions
+from assay.cli.option_kinds import AsJson, MaybeFolder
 from assay.cli.process_signals import resumable
 from assay.cli.shared_options import taking
 from assay.errors import BadInput
@@ -45,7 +45,6 @@ Method = Annotated[
     ),
 ]
 Budget = Annotated[int, typer.Option(help="The most samples that a decision may take.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 DEFAULT = "confidence-sequence"
 
 
@@ -175,10 +174,7 @@ def curve(
         float, typer.Option(help="Of the bounds for the population, at each radius.")
     ] = 0.95,
     budget: Budget = MOST_SAMPLES,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Folder for decisions, table and picture; resumable."),
-    ] = None,
+    output: MaybeFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """The share of a data set that is robust at each radius, with bounds (Figs. 3 and 4).

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.analyse.asked import Asked
-from assay.analyse.decision import Decision
+from assay.analyse.decision import Decision, Verdict
 from assay.analyse.weakened.decide import Decided
 from assay.analyse.weakened.radius import Radius, Search, Step
 from assay.cli.asked_options import PointOptions
@@ -66,6 +66,8 @@ def show_decided(
         "sampling stops"
     )
     print_line(_promised(found))
+    if note := _interval_note(found):
+        print_line(note)
     print_line(asked_sentence(asked))
 
 
@@ -79,6 +81,30 @@ def _promised(found: Decided) -> str:
         f"errors: at most {promise.beta:g} where 'robust' is said and the rate is {promise.eps:g} "
         f"or more, at most {promise.alpha:g} where 'not robust' is said and it is "
         f"{promise.eps_inner:g} or less ({found.rule.name})"
+    )
+
+
+def _interval_note(found: Decided) -> str:
+    """Why the verdict and the interval seem to disagree; empty where they do not."""
+    promise = found.rule.promise
+    low, high = found.interval
+    if not found.rule.holds:
+        return ""  # the warning says what is wrong
+    if found.verdict is Verdict.NOT_ROBUST and low < promise.eps:
+        ruled_out = (
+            f"rules out rates of eps' = {promise.eps_inner:g} or less, not rates between eps' and "
+            "eps, where either verdict is right"
+        )
+        said = f"reaches below eps = {promise.eps:g} although the verdict is 'not robust'"
+    elif found.verdict is Verdict.ROBUST and high >= promise.eps:
+        ruled_out = f"rules out rates of eps = {promise.eps:g} or more"
+        said = f"reaches eps = {promise.eps:g} although the verdict is 'robust'"
+    else:
+        return ""
+    return (
+        f"The interval {said}. That is no contradiction, for they are two statements with errors "
+        f"of their own: the verdict {ruled_out}; the interval says where the rate lies, and is "
+        "valid at any stopping time."
     )
 
 
@@ -118,6 +144,9 @@ def show_radius(asked: Asked, found: Radius, options: PointOptions, as_json: boo
         print_line(f"{found.radius:.6g} is robust at eps = {promise.eps:g} ({again}){turned}.")
     for sentence in found.sentences:
         print_line(sentence)
+    notes = [note for step in found.steps if (note := _interval_note(step.decided))]
+    for note in notes[:1]:
+        print_line(note)
 
 
 def show_curve(found: Curve, folder: Path | None, as_json: bool) -> None:
@@ -165,6 +194,7 @@ def _decided_document(found: Decided) -> dict[str, Any]:
         "samples": found.samples,
         "failures": found.failures,
         "interval": list(found.interval),
+        "interval_note": _interval_note(found) or None,
         "method": found.rule.name,
         "promise": asdict(found.rule.promise),
         "promise_holds": found.rule.holds,

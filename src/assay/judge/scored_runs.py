@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import BadInput
-from assay.judge.judgement import Asked
+from assay.judge.crashed_tools import CrashedTool, crashed_tools
+from assay.judge.judgement import Asked, Judgement, judge
 from assay.judge.results import REMEDY, Result, ResultLine, light, read_result_lines
 from assay.judge.run_folder import (
     RESULTS_FILE,
@@ -18,7 +19,7 @@ from assay.judge.run_folder import (
     read_plan,
     said_setting,
 )
-from assay.judge.score import score
+from assay.judge.score import score_judgement
 from assay.judge.score_table import Scores
 from assay.judge.vnncomp_score import Year
 from assay.suite.folder import BenchmarkFolder
@@ -96,6 +97,34 @@ def open_runs(
     )
 
 
+@dataclass(frozen=True)
+class JudgedRuns:
+    """Every answer of some runs held against the truth, and the tools that only crashed."""
+
+    judgement: Judgement
+    limits: Mapping[str, float]
+    crashed: tuple[CrashedTool, ...] = ()
+
+    def scores(self, year: Year) -> Scores:
+        return score_judgement(self.judgement, self.limits, year)
+
+
+def judge_runs(
+    runs: Sequence[Path],
+    benchmark: Path | None,
+    only: Collection[str] | None = None,
+    watcher: Watcher | None = None,
+) -> JudgedRuns:
+    """`benchmark` is needed where the folder has moved; `only` leaves out all other verifiers."""
+    opened = open_runs(runs, benchmark, only, watcher)
+    found = list(opened.results())
+    return JudgedRuns(
+        judge((result for result, _ in found), opened.truths, opened.folder.title, opened.asked),
+        opened.limits,
+        crashed_tools((result, source.run) for result, source in found),
+    )
+
+
 def score_runs(
     runs: Sequence[Path],
     benchmark: Path | None,
@@ -103,25 +132,21 @@ def score_runs(
     only: Collection[str] | None = None,
     watcher: Watcher | None = None,
 ) -> Scores:
-    opened = open_runs(runs, benchmark, only, watcher)
-    results = [result for result, _ in opened.results()]
-    title = opened.folder.title
-    return score(results, opened.truths, opened.limits, year, title, opened.asked)
+    return judge_runs(runs, benchmark, only, watcher).scores(year)
 
 
-def score_published(
+def judge_published(
     results: Sequence[Result],
     folder: BenchmarkFolder,
-    year: Year,
     source: Path,
     watcher: Watcher | None = None,
-) -> Scores:
-    """Score the results of one verifier that `source` holds; rows that it lacks are unsolved."""
+) -> JudgedRuns:
+    """Judge the results of one verifier that `source` holds; rows that it lacks are unsolved."""
     limits = {entry.name: entry.timeout for entry in folder.entries}
     tools = {(result.verifier, result.version): 1 for result in results}
     asked = Asked(tuple(limits), tools, f"have no row in {source}; they count as unsolved")
     truths = proved_truths(folder, watcher=watcher)
-    return score(results, truths, limits, year, folder.title, asked)
+    return JudgedRuns(judge(results, truths, folder.title, asked), limits)
 
 
 def _refuse_same_or_other_limits(runs: Sequence[Path], plans: Sequence[Mapping[str, Any]]) -> None:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from assay.difficulty.explanation import Explanation
 from assay.difficulty.profile_table import PROFILE_FILE
 from assay.errors import BadInput
+from assay.judge.crashed_tools import crashed_tools
 from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row, Scores
 from assay.judge.vnncomp_score import Year
 from assay.report.banner import banners, seconds, segments
@@ -168,6 +169,7 @@ def render(
         scores=material.scores,
         made=f"{made:%Y-%m-%d %H:%M %Z}".strip(),
         banners=banners(material),
+        crashed=crashed_tools((task.settled.result, task.source.run) for task in material.tasks),
         groups=[_group(material, group) for group in material.scores.groups],
         limits=_limits(material),
         verified=sum(line.startswith("s VERIFIED") for line in checked.values()),
