@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from assay.errors import BadInput
-from assay.question import network as network_module
+from assay.question import model_file
 from assay.question.exact import evaluate
 from assay.question.graph import GraphBuilder, mlp
 from assay.question.network import load, load_file
@@ -305,7 +305,7 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load_file(tmp_path / "missing.onnx")
     with pytest.raises(BadInput, match="cannot be read"):
         load_file(tmp_path)
-    monkeypatch.setattr(network_module, "LARGEST_FILE", 10**6)
+    monkeypatch.setattr(model_file, "LARGEST_FILE", 10**6)
     packed.write_bytes(gzip.compress(bytes(10**8)))
     with pytest.raises(BadInput, match="more than 1000000 bytes"):
         load_file(packed)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import BadInput
-from assay.suite.file_hash import file_sha256
+from assay.suite.file_hash import question_sha256
 from assay.suite.folder import BenchmarkFolder
 from assay.truth.record import Truth, read_truth
 
@@ -21,7 +21,7 @@ def question_hashes(folder: BenchmarkFolder) -> Hashes:
 
     def hashed(path: Path) -> str:
         if path not in known:
-            known[path] = file_sha256(path)
+            known[path] = question_sha256(path)
         return known[path]
 
     return {entry.name: (hashed(entry.onnx), hashed(entry.vnnlib)) for entry in folder.entries}

@@ -7,10 +7,7 @@ integer bookkeeping (see `folding`) are gone, so whoever walks `nodes` meets flo
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import math
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,18 +15,18 @@ from typing import Any
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError
 from onnx import TensorProto
 
 from assay.errors import BadInput
 from assay.question.attributes import constant_value, read_attributes
 from assay.question.folding import fold, foldable
 from assay.question.initializers import decode, frozen
+from assay.question.model_file import ModelFile, parse, read_model
 from assay.question.node_order import node_label, ordered
 from assay.question.shapes import LARGEST_TENSOR, ShapeError, TensorType, checked_shape, infer
 
+STANDARD_DOMAINS = ("", "ai.onnx")
 OPSETS = range(7, onnx.defs.onnx_opset_version() + 1)
-LARGEST_FILE = 2**30
 
 
 @dataclass(frozen=True)
@@ -76,56 +73,37 @@ class Network:
 
 
 def load_file(path: str | Path) -> Network:
-    """Read `path`, a `.onnx` file or a gzip-ed `.onnx.gz` one."""
-    place = str(path)
-    try:
-        with Path(path).open("rb") as file:
-            if place.endswith(".gz"):
-                with gzip.open(file) as unpacked:
-                    data = unpacked.read(LARGEST_FILE + 1)
-            else:
-                data = file.read(LARGEST_FILE + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadInput(f"{place}: cannot be read ({error}); check the path and the file") from None
-    if len(data) > LARGEST_FILE:
-        raise BadInput(f"{place}: holds more than {LARGEST_FILE} bytes; use a smaller network")
-    return load(data, place)
+    """Read `path`, a `.onnx` file or a gzip-ed `.onnx.gz` one, with the weights beside it."""
+    return network_of(read_model(path))
 
 
 def load(data: bytes, place: str) -> Network:
     """Check the ONNX file `data` and return it as a Network; `place` names it in messages."""
-    model = _parse(data, place)
-    opset = _opset(model, place)
-    return _Reader(model.graph, opset, place).network(data)
+    return network_of(ModelFile(parse(data, place), data, place))
 
 
-def _parse(data: bytes, place: str) -> onnx.ModelProto:
-    if not data:
-        raise BadInput(f"{place}: the file is empty; give an ONNX model")
-    try:
-        model = onnx.ModelProto.FromString(data)
-    except DecodeError:
-        raise BadInput(f"{place}: not an ONNX file (no protobuf); give an ONNX model") from None
-    if not model.HasField("graph") or not model.graph.node:
-        raise BadInput(f"{place}: holds no graph; give an ONNX model")
+def network_of(file: ModelFile) -> Network:
+    """Check a model that was read already."""
+    model, place = file.model, file.place
     if not 3 <= model.ir_version <= onnx.IR_VERSION:
         raise BadInput(f"{place}: IR version {model.ir_version} is unknown; export it again")
     if model.functions:
         raise BadInput(f"{place}: model-local functions are not read; inline them")
     if model.graph.sparse_initializer:
         raise BadInput(f"{place}: sparse initializers are not read; store dense ones")
-    return model
+    return _Reader(model.graph, _opset(model, place), place).network(file)
 
 
 def _opset(model: onnx.ModelProto, place: str) -> int:
-    versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
-    if len(versions) != 1 or versions[0] not in OPSETS:
-        found = ", ".join(map(str, versions)) or "none"
+    # Converters list a domain twice, or under both of its names; one version is one thing.
+    versions = {o.version for o in model.opset_import if o.domain in STANDARD_DOMAINS}
+    if len(versions) != 1 or not versions <= set(OPSETS):
+        found = " and ".join(map(str, sorted(versions))) or "none"
         raise BadInput(
             f"{place}: opset {found} is unknown; export with one opset from {OPSETS[0]} "
             f"to {OPSETS[-1]}"
         )
-    return int(versions[0])
+    return int(versions.pop())
 
 
 class _Reader:
@@ -142,7 +120,7 @@ class _Reader:
         self.context.ir_version = onnx.IR_VERSION
         self.context.opset_imports = {"": opset}
 
-    def network(self, data: bytes) -> Network:
+    def network(self, file: ModelFile) -> Network:
         for tensor in self.graph.initializer:
             name = self._new_name(tensor.name, "initializer")
             self._constant(name, decode(tensor, f"{self.place}: initializer {name!r}"))
@@ -155,8 +133,8 @@ class _Reader:
         output_name = self._output(nodes)
         used = _serving(nodes, output_name)
         return Network(
-            onnx=data,
-            sha256=hashlib.sha256(data).hexdigest(),
+            onnx=file.data,
+            sha256=file.sha256,
             place=self.place,
             opset=self.opset,
             input_name=input_name,
@@ -223,7 +201,7 @@ class _Reader:
         """Check one node; None when it was folded into a constant."""
         name = node_label(proto, index)
         place = f"{self.place}: node {name!r} ({proto.op_type})"
-        if proto.domain not in ("", "ai.onnx"):
+        if proto.domain not in STANDARD_DOMAINS:
             raise BadInput(f"{place}: domain {proto.domain!r} is not standard ONNX; replace it")
         attributes = read_attributes(proto, place)
         try:
