@@ -19,7 +19,7 @@ from onnx import TensorProto
 
 from assay.errors import BadInput
 from assay.question.attributes import constant_value, read_attributes
-from assay.question.folding import fold, foldable
+from assay.question.folding import computable, compute, stays
 from assay.question.initializers import decode, frozen
 from assay.question.model_file import ModelFile, parse, read_model
 from assay.question.node_order import node_label, ordered
@@ -115,6 +115,8 @@ class _Reader:
         self.place = place
         self.types: dict[str, TensorType] = {}
         self.constants: dict[str, np.ndarray] = {}
+        self.known: dict[str, np.ndarray] = {}
+        """Floats that nodes make of constants, as ONNX Runtime would; shapes may depend on them."""
         self.elements = 0
         self.context = onnx.checker.C.CheckerContext()
         self.context.ir_version = onnx.IR_VERSION
@@ -214,25 +216,27 @@ class _Reader:
         if proto.op_type == "Constant":
             self._constant(proto.output[0], constant_value(attributes, place))
             return None
+        values = self.constants | self.known
         try:
-            kinds = infer(proto, self.types, self.constants, self.opset)
-            inputs = [self.constants.get(i) for i in proto.input]
-            kind = kinds.get(proto.output[0])
-            if kind is not None and foldable(proto, inputs, kind):
-                given = {
-                    i: self.constants[i] if i in self.constants else _blank(self.types[i])
-                    for i in proto.input
-                }
-                value = fold(proto, given, kind, self.opset)
-                self._constant(proto.output[0], frozen(value, place))
-                return None
+            kinds = infer(proto, self.types, values, self.opset)
+            kind = kinds[proto.output[0]]
+            inputs = [values.get(i) for i in proto.input]
+            if computable(proto, inputs, kind):
+                given = {i: values[i] if i in values else _blank(self.types[i]) for i in proto.input}
+                value = compute(proto, given, kind, self.opset)
+                if stays(inputs, kind):
+                    self.known[proto.output[0]] = value
+                else:
+                    self._constant(proto.output[0], frozen(value, place))
+                    return None
         except ShapeError as problem:
             raise BadInput(f"{place}: {problem}; export with fixed shapes") from None
         for output, kind in kinds.items():
             self._typed(output, kind, place)
-        return Node(
-            name, proto.op_type, tuple(proto.input), tuple(proto.output), attributes, self.opset
-        )
+        op_type = proto.op_type
+        if op_type == "Cast" and kinds[proto.output[0]] == self.types[proto.input[0]]:
+            op_type, attributes = "Identity", {}  # TorchScript casts float32 to float32
+        return Node(name, op_type, tuple(proto.input), tuple(proto.output), attributes, self.opset)
 
 
 def _declared(info: onnx.ValueInfoProto, place: str) -> tuple[int | None, ...] | None:
