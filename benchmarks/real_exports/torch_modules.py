@@ -160,7 +160,7 @@ class Vision(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         tokens = self.patches(x).flatten(2).transpose(1, 2)
-        tokens = torch.cat([self.token.expand(len(x), -1, -1), tokens], 1) + self.places
+        tokens = torch.cat([self.token.expand(x.shape[0], -1, -1), tokens], 1) + self.places
         return self.head(self.norm(self.layer(tokens)[:, 0]))
 
 

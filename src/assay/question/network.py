@@ -222,7 +222,8 @@ class _Reader:
             kind = kinds[proto.output[0]]
             inputs = [values.get(i) for i in proto.input]
             if computable(proto, inputs, kind):
-                given = {i: values[i] if i in values else _blank(self.types[i]) for i in proto.input}
+                blank = {i: _blank(self.types[i]) for i in proto.input if i not in values}
+                given = blank | {i: values[i] for i in proto.input if i in values}
                 value = compute(proto, given, kind, self.opset)
                 if stays(inputs, kind):
                     self.known[proto.output[0]] = value
