@@ -16,7 +16,7 @@ from assay.bounds.torch_extra import missing_torch
 from assay.errors import AssayError, BadInput, Unsupported
 from assay.question.directed import float_above, float_below
 from assay.question.network import Network, Node
-from assay.question.operators.call import Call, Operator, cannot_run, check_shapes, operator_place
+from assay.question.operators.call import Call, Operator, cannot_run, check_shapes, missing
 from assay.question.region import Box
 
 try:
@@ -70,8 +70,7 @@ class IntervalNetwork:
         refuse_flushing()
         for node in network.nodes:
             if node.op_type not in INTERVAL_OPERATORS:
-                place = operator_place(network, node)
-                raise Unsupported(f"{place} is not supported by interval bounds")
+                raise missing(network, node, "bounds")
         self.network = network
         self.constants = {
             name: Interval.exactly(

@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from assay.errors import BadInput
+from assay.errors import SAMPLING_WORKS, BadInput
 from assay.question.attributes import constant_value, read_attributes
 from assay.question.folding import computable, compute, stays
 from assay.question.initializers import decode, frozen
@@ -88,7 +88,9 @@ def network_of(file: ModelFile) -> Network:
     if not 3 <= model.ir_version <= onnx.IR_VERSION:
         raise BadInput(f"{place}: IR version {model.ir_version} is unknown; export it again")
     if model.functions:
-        raise BadInput(f"{place}: model-local functions are not read; inline them")
+        raise BadInput(
+            f"{place}: Assay does not read model-local functions; inline them, or {SAMPLING_WORKS}"
+        )
     if model.graph.sparse_initializer:
         raise BadInput(f"{place}: sparse initializers are not read; store dense ones")
     return _Reader(model.graph, _opset(model, place), place).network(file)
@@ -181,7 +183,10 @@ class _Reader:
     def _output(self, nodes: list[Node]) -> str:
         if len(self.graph.output) != 1:
             count = len(self.graph.output)
-            raise BadInput(f"{self.place}: {count} outputs; give a network with exactly one")
+            raise BadInput(
+                f"{self.place}: {count} outputs; give a network with exactly one, or "
+                f"{SAMPLING_WORKS}"
+            )
         output = self.graph.output[0]
         place = f"{self.place}: output {output.name!r}"
         if not any(output.name in node.outputs for node in nodes):
@@ -204,7 +209,9 @@ class _Reader:
         name = node_label(proto, index)
         place = f"{self.place}: node {name!r} ({proto.op_type})"
         if proto.domain not in STANDARD_DOMAINS:
-            raise BadInput(f"{place}: domain {proto.domain!r} is not standard ONNX; replace it")
+            raise BadInput(
+                f"{place}: Assay has no view of the domain {proto.domain!r} yet; {SAMPLING_WORKS}"
+            )
         attributes = read_attributes(proto, place)
         try:
             onnx.checker.check_node(proto, self.context)
