@@ -2,6 +2,9 @@
 
 import os
 
+SAMPLING_WORKS = "where ONNX Runtime runs it, the sampling commands still work (see docs/models.md)"
+"""What remains for a network that a part of Assay has no rules for: the lack is ours."""
+
 
 class AssayError(Exception):
     """Base of every error that Assay raises on purpose."""

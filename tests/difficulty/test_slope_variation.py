@@ -100,6 +100,6 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         unstable(engine, values, math.nan)
     rules = {name: rule for name, rule in SLOPE_RULES.items() if name != "Relu"}
     monkeypatch.setattr(slope_variation, "SLOPE_RULES", rules)
-    message = "operator Relu at node 'under_test' has no rule for the unstable fraction"
+    message = "Assay has no rule of the unstable fraction for operator Relu yet"
     with pytest.raises(Unsupported, match=message):
         slope_variations(engine, values)

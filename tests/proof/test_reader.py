@@ -278,6 +278,11 @@ def test_changed_files_are_refused(change: Change) -> None:
         value(proto)
 
 
+def test_data_in_another_file_is_refused_with_a_remedy() -> None:
+    with pytest.raises(Unsupported, match=r"data in another file.*single file \(`assay import`"):
+        value(changed(_external))
+
+
 @pytest.mark.parametrize("data", [b"", b"\xff", b"not a protobuf", bytes(100), b"\x0a" * 50])
 def test_other_bytes_are_refused(data: bytes) -> None:
     with pytest.raises((Rejected, Unsupported)):

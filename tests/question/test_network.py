@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from assay.errors import BadInput
-from assay.question import network as network_module
+from assay.question import model_file
 from assay.question.exact import evaluate
 from assay.question.graph import GraphBuilder, mlp
 from assay.question.network import load, load_file
@@ -61,6 +61,75 @@ def test_constant_nodes_and_typed_data_are_initializers() -> None:
         "typed": [1.0, 0.5],
     }
     assert evaluate(network, [1, 1]) == [2, 2]
+
+
+def _integers(**named: list[int]) -> list[onnx.TensorProto]:
+    return [numpy_helper.from_array(np.array(v, np.int64), k) for k, v in named.items()]
+
+
+def test_constant_scales_decide_the_shape_of_a_resize() -> None:
+    """nn.Upsample(scale_factor=2), by either exporter."""
+    scales = numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "scales")
+    nodes = [helper.make_node("Resize", ["x", "", "scales"], ["w"], mode="nearest")]
+    network = load(_model(nodes, ["batch", 1, 2, 3], ["batch", 1, 4, 6], [scales]), "net")
+    assert network.output_shape == (1, 1, 4, 6)
+
+
+def test_sizes_computed_in_floats_are_constants() -> None:
+    """F.interpolate(scale_factor=1.5) in TorchScript: floor(1.5 * height), as an integer."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Slice", ["shape", "zero", "two"], ["first"]),
+        helper.make_node("Slice", ["shape", "two", "four"], ["last"]),
+        helper.make_node("Cast", ["last"], ["floats"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["floats", "factor"], ["larger"]),
+        helper.make_node("Floor", ["larger"], ["floor"]),
+        helper.make_node("Cast", ["floor"], ["whole"], to=TensorProto.INT64),
+        helper.make_node("Concat", ["first", "whole"], ["sizes"], axis=0),
+        helper.make_node("Resize", ["x", "", "", "sizes"], ["w"], mode="nearest"),
+    ]
+    factor = numpy_helper.from_array(np.array([1.5], np.float32), "factor")
+    given = [factor, *_integers(zero=[0], two=[2], four=[4])]
+    network = load(_model(nodes, ["batch", 1, 2, 5], ["batch", 1, 3, 7], given), "net")
+    assert network.output_shape == (1, 1, 3, 7)
+    assert network.operators == {"Resize"}
+    assert network.initializers["sizes"].tolist() == [1, 1, 3, 7]
+
+
+def test_what_attention_computes_of_its_shapes_is_constant() -> None:
+    """TorchScript's MultiheadAttention: a head's width by Div and Mod, an empty list, a cast."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "last"], ["width"], axis=0),
+        helper.make_node("Div", ["width", "heads"], ["each"]),
+        helper.make_node("Mod", ["width", "heads"], ["rest"]),
+        helper.make_node("Add", ["each", "rest"], ["wide"]),
+        helper.make_node("Slice", ["shape", "none", "none"], ["nothing"]),
+        helper.make_node("Concat", ["nothing", "rows", "heads", "wide"], ["target"], axis=0),
+        helper.make_node("Reshape", ["x", "target"], ["y"]),
+        helper.make_node("Cast", ["wide"], ["real"], to=TensorProto.FLOAT),
+        helper.make_node("Sqrt", ["real"], ["root"]),
+        helper.make_node("Cast", ["root"], ["same"], to=TensorProto.FLOAT),
+        helper.make_node("Div", ["y", "same"], ["w"]),
+    ]
+    given = _integers(last=[-1], heads=[2], rows=[-1], none=[0])
+    network = load(_model(nodes, ["batch", 3, 4], [3, 2, 2], given), "net")
+    assert network.output_shape == (3, 2, 2)
+    # the root stays a node: over the real numbers it is no float32
+    assert network.operators == {"Reshape", "Sqrt", "Identity", "Div"}
+
+
+def test_one_opset_may_be_listed_twice() -> None:
+    def listed(*imports: tuple[str, int]) -> bytes:
+        model = onnx.load_from_string(small())
+        del model.opset_import[:]
+        model.opset_import.extend(helper.make_opsetid(*one) for one in imports)
+        return bytes(model.SerializeToString())
+
+    for imports in ((("", 13), ("", 13)), (("ai.onnx.ml", 1), ("", 13), ("ai.onnx", 13))):
+        assert load(listed(*imports), "net").opset == 13
+    with pytest.raises(BadInput, match="opset 13 and 14 is unknown"):
+        load(listed(("", 13), ("", 14)), "net")
 
 
 def test_shape_programs_are_folded() -> None:
@@ -305,7 +374,7 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load_file(tmp_path / "missing.onnx")
     with pytest.raises(BadInput, match="cannot be read"):
         load_file(tmp_path)
-    monkeypatch.setattr(network_module, "LARGEST_FILE", 10**6)
+    monkeypatch.setattr(model_file, "LARGEST_FILE", 10**6)
     packed.write_bytes(gzip.compress(bytes(10**8)))
     with pytest.raises(BadInput, match="more than 1000000 bytes"):
         load_file(packed)

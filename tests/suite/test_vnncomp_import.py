@@ -6,6 +6,7 @@ import gzip
 import json
 from pathlib import Path
 
+import onnx
 import pytest
 from exchange_folders import beside, contents, instances, their_folder
 
@@ -17,6 +18,7 @@ from assay.suite.exchange.importing import import_benchmark
 from assay.suite.exchange.new_folder import new_folder
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.workers import Watcher
+from assay.truth.instance import sha256
 
 ROBUST, VIOLATED = instances("meap")
 OTHER = instances("corners")[0]
@@ -283,3 +285,47 @@ def test_stems_are_unique_safe_and_short() -> None:
     assert all(stem.isascii() and "--" not in stem and len(stem) <= 110 for stem in stems)
     assert stems[4] == "p-q"
     assert not any(stem.startswith((".", "-")) for stem in stems)
+
+
+def _split(folder: Path, name: str = "onnx/net.onnx") -> None:
+    """The network's weights move to a file beside it, as torch writes them."""
+    path = folder / name
+    path.with_suffix(".onnx.gz").unlink()
+    model = onnx.load_from_string(NET)
+    onnx.save(model, path, save_as_external_data=True, location="w.data", size_threshold=0)
+
+
+def test_weights_beside_a_network_are_inlined(theirs: Path, tmp_path: Path) -> None:
+    _split(theirs)
+    imported = import_benchmark(theirs, tmp_path / "ours")
+    assert all(instance.readable for instance in imported.instances)
+    network = tmp_path / "ours" / "onnx" / "net.onnx"
+    model = onnx.load(network, load_external_data=False)
+    assert not any(tensor.external_data for tensor in model.graph.initializer)
+    assert imported.instances[0].onnx.sha256 == sha256(network.read_bytes())
+    assert beside(network.parent) == ["net.onnx"]
+
+
+def test_a_network_that_no_file_holds_is_left_out(theirs: Path, tmp_path: Path) -> None:
+    """Beyond protobuf's 2 GB by what its file says; a sparse file stands for the weights."""
+    _split(theirs)
+    (theirs / "onnx" / "small.onnx").write_bytes(NET)
+    rows = ROWS + "onnx/small.onnx,vnnlib/a.vnnlib,10\n"
+    (theirs / "instances.csv").write_text(rows)
+    network = theirs / "onnx" / "net.onnx"
+    model = onnx.load(network, load_external_data=False)
+    tensor = model.graph.initializer[0]
+    tensor.dims[:] = [2**29, 1]
+    del tensor.external_data[:]
+    tensor.external_data.add(key="location", value="large.data")
+    network.write_bytes(model.SerializeToString())
+    with (theirs / "onnx" / "large.data").open("wb") as stream:
+        stream.truncate(2**31)
+    imported = import_benchmark(theirs, tmp_path / "ours")
+    assert [instance.name for instance in imported.instances] == ["small--a"]
+    assert [row.line for row in imported.left_out] == [1, 2]
+    assert "protobuf limits a single file to 2147483647 (2 GB)" in imported.left_out[0].reason
+    assert beside(tmp_path / "ours" / "onnx") == ["small.onnx"]
+    (theirs / "instances.csv").write_text(ROWS)
+    with pytest.raises(BadInput, match="protobuf limits a single file"):
+        import_benchmark(theirs, tmp_path / "again")

@@ -10,14 +10,16 @@ import torch
 from torch import Tensor
 
 from assay.analyse.kept import Kept, LabelSet, Unviolated
-from assay.analyse.model import Model, network_model
+from assay.analyse.model import Model, network_model, runnable_model
 from assay.analyse.regions import Ball, BoxRegion, Norm, Region
 from assay.analyse.sampling import Sampler
 from assay.errors import BadInput
-from assay.question.asked import read_question
+from assay.question.asked import read_specification, refuse_misfits
 from assay.question.network import Network
 from assay.question.operators.torch_module import TORCH_OPERATORS
 from assay.question.property import Case, merged_by_box
+from assay.question.runnable import Runnable, RunOptions
+from assay.question.sampled_model import open_for_sampling
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +102,22 @@ def of_case(network: Network, case: Case, *, device: torch.device | None = None)
     return Asked(model, Unviolated(case.violation), BoxRegion.enclosing(case.box))
 
 
-def of_files(onnx: Path, vnnlib: Path, *, device: torch.device | None = None) -> Asked:
+def of_files(
+    onnx: Path,
+    vnnlib: Path,
+    *,
+    options: RunOptions | None = None,
+    device: torch.device | None = None,
+) -> Asked:
     """The question of two files; cases on one and the same box are one question."""
-    network, specification = read_question(onnx, vnnlib)
-    return of_case(network, only_case(specification.cases, vnnlib), device=device)
+    cases = read_specification(vnnlib).cases
+    case = only_case(cases, vnnlib)
+    opened = open_for_sampling(onnx, (case.box.dimension,), options, torch.get_num_threads())
+    refuse_misfits(opened, cases)
+    if not isinstance(opened, Runnable):
+        return of_case(opened, case, device=device)
+    model = runnable_model(opened, options=options, device=device)
+    return Asked(model, Unviolated(case.violation), BoxRegion.enclosing(case.box))
 
 
 def only_case(cases: tuple[Case, ...], place: Path) -> Case:

@@ -20,9 +20,11 @@ from torch import Tensor
 
 from assay.analyse.preprocessing import Preprocessing
 from assay.errors import AssayError, BadInput
-from assay.question.network import Network, load_file
+from assay.question.network import Network
 from assay.question.operators.torch_module import TORCH_OPERATORS
+from assay.question.runnable import Runnable, RunOptions
 from assay.question.runtime import FloatRunner
+from assay.question.sampled_model import open_for_sampling
 from assay.question.shapes import shape_words
 from assay.question.torch_view import torch_view
 
@@ -55,6 +57,8 @@ class Model:
     rows: int = _SMALLEST_BATCH
     classes: int | None = None
     _most: int = _LARGEST_BATCH
+    note: str = ""
+    """What was chosen about the model that a person should know."""
 
     def __post_init__(self) -> None:
         if any(length < 1 for length in self.shape):
@@ -172,13 +176,51 @@ class Model:
 def onnx_model(
     path: Path,
     *,
+    shape: tuple[int, ...] | None = None,
+    options: RunOptions | None = None,
     device: torch.device | None = None,
     threads: int = 0,
     preprocessing: Preprocessing | None = None,
 ) -> Model:
-    """An ONNX file: in ONNX Runtime on a processor, in torch on a GPU."""
-    return network_model(
-        load_file(path), device=device, threads=threads, preprocessing=preprocessing
+    """An ONNX file: in ONNX Runtime on a processor, in torch on a GPU where torch can run it.
+
+    `shape` is that of one input, for files that leave lengths free or hold a fixed batch.
+    """
+    opened = open_for_sampling(path, shape, options, threads or torch.get_num_threads())
+    if isinstance(opened, Runnable):
+        return runnable_model(opened, options=options, device=device, preprocessing=preprocessing)
+    return network_model(opened, device=device, threads=threads, preprocessing=preprocessing)
+
+
+def runnable_model(
+    runnable: Runnable,
+    *,
+    options: RunOptions | None = None,
+    device: torch.device | None = None,
+    preprocessing: Preprocessing | None = None,
+) -> Model:
+    """Whatever ONNX Runtime runs, on the processor."""
+    identity: dict[str, object] = {
+        "kind": "onnx",
+        "sha256": runnable.sha256,
+        "backend": "onnxruntime",
+        "output": runnable.output,
+    }
+    if options is not None and options.libraries:
+        contents = [library.read_bytes() for library in options.libraries]
+        identity["custom_ops"] = [hashlib.sha256(data).hexdigest() for data in contents]
+    notes = [runnable.note] if runnable.note else []
+    if device is not None and device.type != "cpu":
+        notes.append(f"{runnable.place}: runs on the processor: torch cannot run it")
+    return Model(
+        runnable.place,
+        runnable.shape,
+        lambda points: runnable.run(points.reshape(len(points), -1).numpy()),
+        torch.device("cpu"),
+        identity,
+        preprocessing or Preprocessing(),
+        torch.float64 if runnable.dtype == np.float64 else torch.float32,
+        note="; ".join(notes),
     )
 
 
@@ -191,11 +233,12 @@ def network_model(
     dtype: torch.dtype = torch.float32,
 ) -> Model:
     """A network that was read already; float64 runs in torch."""
-    place = torch.device("cpu") if device is None else device
+    known = network.operators <= set(TORCH_OPERATORS)
+    place = torch.device("cpu") if device is None or not known else device
     runner = None
     if place.type == "cpu" and dtype == torch.float32:
         runner = FloatRunner(network, threads or torch.get_num_threads())
-        if not runner.batched and network.operators <= set(TORCH_OPERATORS):
+        if not runner.batched and known:
             runner = None
     backend = "torch" if runner is None else "onnxruntime"
     run = _in_torch(network, dtype, place) if runner is None else _in_runtime(runner)
@@ -209,7 +252,13 @@ def network_model(
         identity,
         preprocessing or Preprocessing(),
         dtype,
+        note=_on_the_processor(network) if device is not None and device != place else "",
     )
+
+
+def _on_the_processor(network: Network) -> str:
+    missing = ", ".join(sorted(network.operators - set(TORCH_OPERATORS)))
+    return f"{network.place}: runs on the processor: Assay has no torch view of {missing} yet"
 
 
 def module_model(

@@ -15,16 +15,18 @@ import torch
 from assay.analyse.model import Model, callable_model, module_model, onnx_model
 from assay.analyse.preprocessing import Preprocessing
 from assay.errors import BadInput
+from assay.question.runnable import RunOptions
 
 
 def model_named(
     text: str,
     shape: tuple[int, ...],
     *,
+    options: RunOptions | None = None,
     device: torch.device | None = None,
     preprocessing: Preprocessing | None = None,
 ) -> Model:
-    """`shape` is that of one input, for models in Python, which do not say.
+    """`shape` is that of one input, for models in Python, which do not say, and fixed batches.
 
     Whatever a model in Python prints goes to stderr: stdout belongs to the result.
     """
@@ -32,7 +34,11 @@ def model_named(
     if text.endswith(".py"):
         raise BadInput(f"{text}: may hold several models; name one of them, as {text}:NAME")
     if not colon or text.endswith((".onnx", ".onnx.gz")):
-        return onnx_model(Path(text), device=device, preprocessing=preprocessing)
+        return onnx_model(
+            Path(text), shape=shape, options=options, device=device, preprocessing=preprocessing
+        )
+    if options:
+        raise BadInput(f"{text}: outputs and custom operators are named for ONNX files only")
     found = _attribute(place, name, text)
     if isinstance(found, torch.nn.Module):
         made = module_model(found, shape, name=text, device=device, preprocessing=preprocessing)

@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from functools import cache
 
 import assay.attack.methods
+from assay.attack.black_box import BlackBox
 from assay.attack.method import Attack, Effort
-from assay.attack.target import Found, Target
+from assay.attack.target import Found, Seen, Target
 from assay.bounds.device import device_named
 from assay.difficulty.margin import MarginFunction
-from assay.errors import AssayError, BadInput, defect
+from assay.errors import AssayError, BadInput, Unsupported, defect
 from assay.question.network import Network
 from assay.question.property import Specification
+from assay.question.runnable import Runnable
 from assay.registry import declared, named
 
 STRENGTHS = 1, 1000
+NO_GRADIENTS = "needs gradients"
 
 
 @cache
@@ -93,21 +96,35 @@ class Result:
 
 
 def run(
-    network: Network,
+    network: Network | Runnable,
     specification: Specification,
     budget: Budget | None = None,
     device: str = "auto",
 ) -> tuple[Result, ...]:
     """All attacks of a budget on a question, in the order of their names."""
     budget = budget or Budget()
-    function = MarginFunction(network, specification.cases, device_named(device))
+    function = _function(network, specification, device)
     return tuple(_attacked(function, attack, budget) for attack in budget.chosen)
 
 
-def _attacked(function: MarginFunction, attack: Attack, budget: Budget) -> Result:
+def _function(
+    network: Network | Runnable, specification: Specification, device: str
+) -> MarginFunction | BlackBox:
+    """With gradients where torch runs the network, a black box where only ONNX Runtime does."""
+    if isinstance(network, Runnable):
+        return BlackBox(network, specification.cases, f"torch cannot run {network.place}")
+    try:
+        return MarginFunction(network, specification.cases, device_named(device))
+    except Unsupported as problem:
+        return BlackBox(network, specification.cases, str(problem))
+
+
+def _attacked(function: MarginFunction | BlackBox, attack: Attack, budget: Budget) -> Result:
     missing = attack.missing()
     if missing:
         return Result(attack.name, note=missing)
+    if isinstance(function, BlackBox) and attack.gradients:
+        return Result(attack.name, note=f"{NO_GRADIENTS}: {function.reason}")
     begun = time.perf_counter()
     found, failure = None, ""
     effort = budget.effort(attack).shared(len(function.cases))
@@ -118,6 +135,8 @@ def _attacked(function: MarginFunction, attack: Attack, budget: Budget) -> Resul
             attack.run(seen[-1], effort)
         except Found as end:
             found = end
+            break
+        except Seen:
             break
         except AssayError:
             raise

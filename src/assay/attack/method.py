@@ -43,3 +43,5 @@ class Attack:
     effort: Effort
     run: Callable[[Target, Effort], None]
     missing: Callable[[], str] = nothing_missing
+    gradients: bool = True
+    """Whether it needs them; without, it attacks whatever ONNX Runtime runs."""

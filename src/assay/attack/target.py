@@ -17,7 +17,8 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from assay.difficulty.margin import MarginFunction, tensor_sizes
+from assay.attack.black_box import BlackBox
+from assay.difficulty.margin import MarginFunction
 from assay.question.operators.torch_module import TorchNetwork
 from assay.question.point_evaluation import PointEvaluation
 
@@ -39,20 +40,24 @@ class Found(Exception):
         self.point, self.margin = point, margin
 
 
+class Seen(Exception):
+    """The attack is over: a violation in float32 that exact arithmetic cannot follow."""
+
+
 class Target:
     """One case of a question; same seed and name, same random numbers."""
 
-    def __init__(self, function: MarginFunction, case: int, seed: int, name: str) -> None:
-        self._function, self._case = function, function.cases[case]
-        assert isinstance(function.view, TorchNetwork)
-        self._view = function.view
+    def __init__(
+        self, function: MarginFunction | BlackBox, case: int, seed: int, name: str
+    ) -> None:
+        self._function, self._number, self._case = function, case, function.cases[case]
         self._excesses = function.case_excesses(case)
         self.lower, self.upper = function.lower[case], function.upper[case]
         self.device = self.lower.device
         self.draw = torch.Generator(self.device).manual_seed(_stream(function, case, seed, name))
         self.margin = math.inf
         self.queries = self.gradients = 0
-        room = _NUMBERS_AT_ONCE[self.device.type] // sum(tensor_sizes(function.network))
+        room = _NUMBERS_AT_ONCE[self.device.type] // function.numbers
         self.at_once = max(1, min(_POINTS_AT_ONCE[self.device.type], room))
         self._looks, self._refuted = 0, math.inf
         self.undecided = ""
@@ -74,7 +79,7 @@ class Target:
     def outputs(self, points: Tensor) -> Tensor:
         """The network's outputs at points of the box, [N, outputs]; all of it is counted."""
         self._count(points)
-        found: Tensor = self._view(points)
+        found: Tensor = self._function.view(points)
         self._watch(points, found)
         return found
 
@@ -83,14 +88,17 @@ class Target:
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """The same, and what the nodes with these operators take, [N, units] by name."""
         self._count(points)
-        found, taken = self._view.with_arguments(points, operators)
+        view = self._function.view
+        assert isinstance(view, TorchNetwork)
+        found, taken = view.with_arguments(points, operators)
         self._watch(points, found)
         return found, taken
 
     def arguments_of(self, operators: Collection[str]) -> set[str]:
         """The names of what nodes with these operators take first."""
-        nodes = self._function.network.nodes
-        return {node.inputs[0] for node in nodes if node.op_type in operators}
+        network = self._function.network
+        assert network is not None
+        return {node.inputs[0] for node in network.nodes if node.op_type in operators}
 
     def gaps(self, outputs: Tensor) -> Tensor:
         """How far each disjunct is from holding, [N, disjuncts]; zero and below violate."""
@@ -126,13 +134,26 @@ class Target:
 
     def _look(self, point: Tensor, margin: float) -> None:
         rounded = self._case.box.nearest_float32(point.tolist())
-        evaluation = PointEvaluation(self._function.network, rounded)
-        exact = evaluation.margin(self._case.violation)
+        exact, notes = None, [""]
+        if self._function.network is not None:
+            evaluation = PointEvaluation(self._function.network, rounded)
+            exact, notes = evaluation.margin(self._case.violation), evaluation.notes
         if exact is not None and exact[1] <= 0:
             raise Found(rounded, exact[1])
+        if exact is None and isinstance(self._function, BlackBox):
+            self._seen(self._function.float32_margin(self._number, rounded))
         if margin <= 0 and (exact is None or exact[0] <= 0):
-            self.undecided = f"margin {margin:.6g}; {'; '.join(evaluation.notes)}"
+            self.undecided = f"margin {margin:.6g}; {'; '.join(notes)}"
         self._looks, self._refuted = self._looks + 1, margin
+
+    def _seen(self, margin: Fraction | None) -> None:
+        """A violation of the float32 numbers that ONNX Runtime computes ends the attack."""
+        if margin is not None and margin <= 0:
+            self.undecided = (
+                f"margin {float(margin):.6g} in float32, as ONNX Runtime computes it; Assay has "
+                "no exact arithmetic for this network yet"
+            )
+            raise Seen
 
     def _count(self, points: Tensor) -> None:
         """Count queries now, and gradients when a backward pass gets to the points."""
@@ -145,10 +166,10 @@ class Target:
             points.register_hook(count)  # type: ignore[no-untyped-call]
 
 
-def _stream(function: MarginFunction, case: int, seed: int, name: str) -> int:
+def _stream(function: MarginFunction | BlackBox, case: int, seed: int, name: str) -> int:
     """A number that depends on nothing but the question, the seed and the attack."""
     digest = hashlib.sha256(f"attack|{seed}|{name}|{case}|".encode())
-    digest.update(hashlib.sha256(function.network.onnx).digest())
+    digest.update(bytes.fromhex(function.sha256))
     for end in (function.lower[case], function.upper[case]):
         digest.update(end.cpu().numpy().tobytes())
     return int.from_bytes(digest.digest()[:7], "little")

@@ -13,17 +13,17 @@ from collections.abc import Mapping
 import numpy as np
 
 from assay.errors import AssayError, BadInput, Unsupported
-from assay.optional_packages import missing
+from assay.optional_packages import missing as missing_package
 from assay.question.directed import float_above, float_below
 from assay.question.network import Network, Node
-from assay.question.operators.call import Call, Operator, cannot_run, check_shapes, operator_place
+from assay.question.operators.call import Call, Operator, cannot_run, check_shapes, missing
 from assay.question.region import Box
 
 try:
     import torch
     from torch import Tensor
 except ImportError:
-    raise missing("torch") from None
+    raise missing_package("torch") from None
 
 from assay.bounds.operators.interval_arithmetic import ARITHMETIC
 from assay.bounds.operators.interval_linear import INTERVAL_LINEAR
@@ -70,8 +70,7 @@ class IntervalNetwork:
         refuse_flushing()
         for node in network.nodes:
             if node.op_type not in INTERVAL_OPERATORS:
-                place = operator_place(network, node)
-                raise Unsupported(f"{place} is not supported by interval bounds")
+                raise missing(network, node, "bounds")
         self.network = network
         self.constants = {
             name: Interval.exactly(

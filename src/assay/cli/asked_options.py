@@ -5,6 +5,7 @@ Torch takes a second to load, so nothing of it is imported before a command runs
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -22,9 +23,23 @@ if TYPE_CHECKING:
     from assay.analyse.model import Model
     from assay.analyse.preprocessing import Layout
     from assay.analyse.regions import Norm
+    from assay.question.runnable import RunOptions
 
 VNNLIB = (".vnnlib", ".vnnlib.gz")
-_BESIDE_A_QUESTION = ("model", "where", "device", "seed")
+_BESIDE_A_QUESTION = ("model", "where", "device", "seed", "model_output", "custom_ops")
+ModelOutput = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="Output of the ONNX file that holds the scores; default: chosen."
+    ),
+]
+CustomOps = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="LIBRARY",
+        help="Shared object with custom operators for ONNX Runtime; may be repeated.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -72,6 +87,12 @@ class ModelOptions:
     ] = None
     device: Device = "cpu"
     seed: Seed = 0
+    model_output: ModelOutput = ""
+    custom_ops: CustomOps = None
+
+    @property
+    def run_options(self) -> RunOptions:
+        return run_options(self.model_output, self.custom_ops)
 
 
 @dataclass(frozen=True)
@@ -105,7 +126,11 @@ def asked_of(options: PointOptions) -> Asked:
     if options.is_question:
         _refuse_beside_a_question(options)
         device = device_named(options.device)
-        return of_files(Path(options.model), options.where, device=device)
+        found = of_files(
+            Path(options.model), options.where, options=options.run_options, device=device
+        )
+        _tell(found.model)
+        return found
     if options.radius is None:
         raise BadInput("--radius is missing; say how far inputs may be from INPUT")
     model, point = model_and_input(options)
@@ -169,9 +194,30 @@ def _model(options: ModelOptions, shape: tuple[int, ...]) -> Model:
         numbers_of(options.std, "--std"),
         _layout(options),
     )
-    return model_named(
-        options.model, wanted, device=device_named(options.device), preprocessing=preprocessing
+    found = model_named(
+        options.model,
+        wanted,
+        options=options.run_options,
+        device=device_named(options.device),
+        preprocessing=preprocessing,
     )
+    _tell(found)
+    return found
+
+
+def _tell(model: Model) -> None:
+    if model.note:
+        print(f"assay: {model.note}", file=sys.stderr)
+
+
+def run_options(output: str, libraries: list[Path] | None) -> RunOptions:
+    """What a person says about an ONNX file that ONNX Runtime is to run."""
+    from assay.question.runnable import RunOptions
+
+    for library in libraries or ():
+        if not library.is_file():
+            raise BadInput(f"--custom-ops {library}: no such file; give a shared object")
+    return RunOptions(output, tuple(libraries or ()))
 
 
 def norm_of(options: ModelOptions) -> Norm:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.asked_options import CustomOps, ModelOutput, run_options
 from assay.cli.option_kinds import AsJson, Device, Jobs, Seed
 from assay.cli.process_signals import resumable
 from assay.errors import BadInput
@@ -29,6 +30,8 @@ def attack(
     force: Annotated[
         bool, typer.Option(help="Let a part of the battery replace a table of all of it.")
     ] = False,
+    model_output: ModelOutput = "",
+    custom_ops: CustomOps = None,
     as_json: AsJson = False,
 ) -> None:
     """Attack every question with a battery of a stated budget; writes DIR/attack.csv.
@@ -59,13 +62,16 @@ def attack(
 
     budget = Budget(strength, seed, tuple(dict.fromkeys(attacks or ())))
     device = device_named(device).type
+    options = run_options(model_output, custom_ops)
     with resumable(), stopped_by_a_wrong_label(whole_point=len(paths) == 2, as_json=as_json):
         if len(paths) == 1:
             verify_truths(BenchmarkFolder.open(paths[0]))
             with shown_progress("attack") as watcher:
-                found = attack_folder(paths[0], budget, device, jobs, watcher, force=force)
+                found = attack_folder(
+                    paths[0], budget, device, jobs, watcher, force=force, options=options
+                )
         elif len(paths) == 2:
-            found = attack_question(paths[0], paths[1], budget, device)
+            found = attack_question(paths[0], paths[1], budget, device, options)
         else:
             raise BadInput("give one benchmark folder, or one ONNX and one VNN-LIB file")
     show(found, paths[0] if len(paths) == 1 else None, as_json)

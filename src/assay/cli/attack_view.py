@@ -52,7 +52,8 @@ def _sentences(found: Attacked, target: Path | None) -> Iterator[str]:
         yield f"{group}: {hidden} of {len(violated)} violated instances are hidden."
     for row in found.rows:
         if row.status == "ok" and row.note not in ("", PARTIAL):
-            yield f"{row.instance}: not called hidden; {row.note}."
+            reservation = "not called hidden; " if row.answer == "violated" else ""
+            yield f"{row.instance}: {reservation}{row.note}."
     finders = Counter(name for row in found.rows if row.hidden == NO for name in row.found_by)
     if finders:
         yield "Found by: " + ", ".join(f"{n} {c}" for n, c in finders.most_common()) + "."

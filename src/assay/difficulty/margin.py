@@ -34,20 +34,19 @@ class MarginFunction:
         self, network: Network, cases: tuple[Case, ...], device: torch.device | None = None
     ) -> None:
         self.network = network
-        self.cases = tuple(case for case in cases if case.violation.disjuncts)
-        if not self.cases:
-            raise BadInput(f"{network.place}: nothing is asked about its outputs; state a property")
+        self.sha256 = network.sha256
+        self.cases = asked_cases(cases, network.place)
         self.view = torch_view(network, torch.float64).to(device)
-        ends = [_inward(case.box) for case in self.cases]
-        self.lower = torch.tensor([low for low, _ in ends], dtype=torch.float64, device=device)
-        self.upper = torch.tensor([high for _, high in ends], dtype=torch.float64, device=device)
+        self.lower, self.upper = inward_ends(self.cases, device)
         self.free = self.upper > self.lower
         """Inputs that each box lets vary; along the others there is no gradient to speak of."""
         distinct = list(dict.fromkeys(case.violation for case in self.cases))
-        self.excesses = [_excesses(network, violation, device) for violation in distinct]
+        self.excesses = [excesses_of(network.place, violation, device) for violation in distinct]
         number = [distinct.index(case.violation) for case in self.cases]
         self.violation = torch.tensor(number, device=device)
-        room = _MOST_NUMBERS_AT_ONCE // sum(tensor_sizes(network))
+        self.numbers = sum(tensor_sizes(network))
+        """That one point needs, all tensors together."""
+        room = _MOST_NUMBERS_AT_ONCE // self.numbers
         self._at_once = max(1, min(_MOST_POINTS_AT_ONCE, room))
 
     def values(self, points: Tensor, cases: Tensor) -> Tensor:
@@ -101,12 +100,29 @@ def _margin(excesses: Excesses, outputs: Tensor) -> Tensor:
     return excesses.at(outputs).amax(2).amin(1)
 
 
-def _excesses(network: Network, violation: Violation, device: torch.device | None) -> Excesses:
+def asked_cases(cases: tuple[Case, ...], place: str) -> tuple[Case, ...]:
+    """The cases in which something is asked about the outputs."""
+    found = tuple(case for case in cases if case.violation.disjuncts)
+    if not found:
+        raise BadInput(f"{place}: nothing is asked about its outputs; state a property")
+    return found
+
+
+def excesses_of(place: str, violation: Violation, device: torch.device | None = None) -> Excesses:
     found = Excesses.of(violation, device)
     finite = torch.isfinite(found.coefficients).all() & torch.isfinite(found.thresholds).all()
     if not bool(finite):
-        raise BadInput(f"{network.place}: the property has numbers beyond float64; scale it down")
+        raise BadInput(f"{place}: the property has numbers beyond float64; scale it down")
     return found
+
+
+def inward_ends(
+    cases: tuple[Case, ...], device: torch.device | None = None
+) -> tuple[Tensor, Tensor]:
+    """The ends of every box, rounded inwards, [cases, inputs] each."""
+    ends = [_inward(case.box) for case in cases]
+    lower = torch.tensor([low for low, _ in ends], dtype=torch.float64, device=device)
+    return lower, torch.tensor([high for _, high in ends], dtype=torch.float64, device=device)
 
 
 def _inward(box: Box) -> tuple[list[float], list[float]]:

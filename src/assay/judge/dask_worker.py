@@ -26,6 +26,7 @@ from assay.judge.execute import Executed
 from assay.judge.host import this_host
 from assay.judge.task import Question
 from assay.judge.verifier import Verifier
+from assay.question.model_file import read_model, weights_beside
 
 POLL_S = 0.1
 _ENDING = (Status.closing, Status.closed, Status.closing_gracefully, Status.failed)
@@ -47,8 +48,11 @@ class Parcel:
 
 
 def pack(run: str, number: int, job: Job) -> Parcel:
-    files = (job.task.question.onnx.read_bytes(), job.task.question.vnnlib.read_bytes())
-    return Parcel(run, number, job, assay.__version__, *files)
+    question = job.task.question
+    # weights beside the network would stay behind
+    beside = weights_beside(question.onnx)
+    onnx = read_model(question.onnx).data if beside else question.onnx.read_bytes()
+    return Parcel(run, number, job, assay.__version__, onnx, question.vnnlib.read_bytes())
 
 
 def work(parcel: Parcel) -> Executed:

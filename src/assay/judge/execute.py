@@ -16,7 +16,7 @@ from assay.judge.sandbox import Outcome, run_sandboxed
 from assay.judge.task import Answer, Ending, Limits, Question
 from assay.judge.verifier import Garbled, Refused, Verifier
 from assay.judge.witness import classify_files
-from assay.truth.instance import sha256
+from assay.suite.file_hash import question_sha256
 
 _LIMITS: dict[str, tuple[Ending, str]] = {
     "wall": ("timeout", "the wall clock limit"),
@@ -100,7 +100,7 @@ def _operators(onnx: Path, _changed_ns: int) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _hash(file: Path, _changed_ns: int) -> str:
-    return sha256(file.read_bytes())
+    return question_sha256(file)
 
 
 def _read(outcome: Outcome, verifier: Verifier) -> _Reading:

@@ -10,7 +10,8 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from assay.errors import BadInput, Unsupported
-from assay.question.network import LARGEST_FILE, load_file
+from assay.question.model_file import LARGEST_FILE
+from assay.question.network import load_file
 
 _PLAIN_DOMAINS = ("", "ai.onnx")
 # Exporters compute shapes with these; whether they are more than that only a reader can tell.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import hashlib
 import io
 import math
 import zlib
@@ -33,6 +32,7 @@ from assay.judge.results import Result
 from assay.judge.task import Ending, Verdict
 from assay.judge.verifier import Garbled
 from assay.judge.witness import classify_files
+from assay.suite.file_hash import question_sha256
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 
 LARGEST_TABLE = 256 * 1024 * 1024
@@ -99,10 +99,7 @@ class _Instances:
 
     def _hash(self, path: Path) -> str:
         if path not in self._hashes:
-            try:
-                self._hashes[path] = hashlib.sha256(path.read_bytes()).hexdigest()
-            except OSError as error:
-                raise BadInput(f"{path}: cannot be read ({error.strerror}); restore it") from None
+            self._hashes[path] = question_sha256(path)
         return self._hashes[path]
 
 

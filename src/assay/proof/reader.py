@@ -148,7 +148,8 @@ def _shape(info: ValueInfoProto) -> tuple[int, ...]:
 
 
 def _tensor(tensor: TensorProto, place: str) -> Tensor:
-    if tensor.data_type != TensorProto.FLOAT or _elsewhere(tensor):
+    _refuse_elsewhere(tensor, place)
+    if tensor.data_type != TensorProto.FLOAT:
         raise Unsupported(f"{place} is not float32 inside the file")
     dims = tuple(tensor.dims)
     if len(dims) > _LARGEST_RANK or any(d <= 0 for d in dims):
@@ -170,12 +171,17 @@ def _integers(tensor: TensorProto, place: str) -> tuple[int, ...]:
     words = [raw[i : i + 8] for i in range(0, min(len(raw), 8 * _LARGEST_RANK + 1), 8)]
     values = (*(int.from_bytes(word, "little", signed=True) for word in words), *listed)
     short = len(values) <= _LARGEST_RANK and len(raw) % 8 == 0
-    if _elsewhere(tensor) or not short or list(tensor.dims) != [len(values)]:
+    _refuse_elsewhere(tensor, place)
+    if not short or list(tensor.dims) != [len(values)]:
         raise Unsupported(f"{place} is not a short list of integers inside the file")
     return values
 
 
-def _elsewhere(tensor: TensorProto) -> bool:
-    """Whether the data is not, or not only, in the fields that are read."""
+def _refuse_elsewhere(tensor: TensorProto, place: str) -> None:
+    """Where the data is not, or not only, in the fields that are read."""
     external = tensor.data_location == TensorProto.EXTERNAL or tensor.external_data
-    return bool(external or tensor.HasField("segment"))
+    if external or tensor.HasField("segment"):
+        raise Unsupported(
+            f"{place} has its data in another file, which is not read; save the model as a single "
+            "file (`assay import` does)"
+        )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.errors import BadInput
 from assay.question import vnnlib2
 from assay.question.network import Network, load_file
 from assay.question.property import Case, Specification
 from assay.question.sexpr import MAX_CHARACTERS
+
+if TYPE_CHECKING:
+    from assay.question.runnable import Runnable
 
 
 def read_question(onnx: Path, vnnlib: Path) -> tuple[Network, Specification]:
@@ -31,7 +35,7 @@ def read_specification(path: Path) -> Specification:
     return vnnlib2.read_any(text, str(path))
 
 
-def refuse_misfits(network: Network, cases: Sequence[Case]) -> None:
+def refuse_misfits(network: Network | Runnable, cases: Sequence[Case]) -> None:
     for case in cases:
         sizes = (case.box.dimension, case.violation.outputs)
         if sizes != (network.inputs, network.outputs):

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto
 
-from assay.errors import BadInput
+from assay.errors import SAMPLING_WORKS, BadInput
 from assay.question.initializers import decode, frozen
 
 _LARGEST_INTEGER = 2**31
@@ -47,7 +47,8 @@ def _attribute(attribute: AttributeProto, op_type: str, place: str) -> Any:
         case AttributeProto.TENSOR:
             return decode(attribute.t, place)
     raise BadInput(
-        f"{place}: subgraphs and special values are not read; export without control flow"
+        f"{place}: Assay does not read subgraphs and special values; export without control flow, "
+        f"or {SAMPLING_WORKS}"
     )
 
 

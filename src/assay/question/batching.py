@@ -54,6 +54,15 @@ def set_input_shape(
     return model
 
 
+def has_free_batch(model: onnx.ModelProto, network: Network) -> bool:
+    """Whether the file itself leaves the first axis of its input free."""
+    for info in model.graph.input:
+        if info.name == network.input_name and info.type.tensor_type.shape.dim:
+            first = info.type.tensor_type.shape.dim[0]
+            return not first.HasField("dim_value") or first.dim_value == 0
+    return False
+
+
 def _carriers(network: Network) -> set[str] | None:
     """The tensors that carry the batch, or None when some node would mix its points."""
     if network.input_shape[:1] != (1,):

@@ -1,7 +1,11 @@
-"""Integer bookkeeping inside a graph, computed once when the network is read.
+"""Bookkeeping inside a graph, computed once when the network is read.
 
-Exporters write shapes as small integer programs (Shape, Gather, Concat, ... into Reshape).
+Exporters write shapes as small programs (Shape, Gather, Concat, ... into Reshape, Slice, Resize).
 With static shapes these are constants; folding them leaves a graph of float32 operators only.
+
+Integers are folded away. A float result is only *known* (the size of an image times 1.5, on its way
+to an integer or to a Resize): its node stays, because the network is a function over the real
+numbers and no rounding of a constant may enter it.
 """
 
 from __future__ import annotations
@@ -13,35 +17,53 @@ import onnx
 
 from assay.question.shapes import ShapeError, TensorType
 
-_BOOKKEEPING = ("Shape", "Size", "Gather", "Slice", "Concat", "Reshape", "Squeeze", "Unsqueeze")
-_REARRANGING = ("Reshape", "Squeeze", "Unsqueeze")
-_ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Cast", "Range", "Identity", "ConstantOfShape")
+_REARRANGING = ("Flatten", "Reshape", "Squeeze", "Unsqueeze")
+_MOVING = ("Concat", "Expand", "Gather", "Identity", "Slice", "Tile", "Transpose", "Where")
+_MAKING = ("Cast", "ConstantOfShape", "Range", "Shape", "Size")
+_ARITHMETIC = (
+    *("Abs", "Add", "Ceil", "Div", "Floor", "Max", "Min", "Mod", "Mul", "Neg", "Pow", "Round"),
+    *("ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum", "Sign", "Sqrt", "Sub"),
+)
+_LOGIC = ("And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "Or")
+_FOLDED = frozenset((*_REARRANGING, *_MOVING, *_MAKING, *_ARITHMETIC, *_LOGIC))
 _LARGEST_FOLDED = 2**16
+_LARGEST_KNOWN = 2**10
+_LARGEST_INTEGER = 2**31
 
 
-def foldable(
+def computable(
     node: onnx.NodeProto,
     inputs: Sequence[np.ndarray | None],
     output: TensorType,
 ) -> bool:
-    """Whether `node` makes a small constant out of integers alone; None stands for no constant."""
-    if node.op_type not in _BOOKKEEPING + _ARITHMETIC:
-        return False
-    if len(node.output) != 1 or output.size > _LARGEST_FOLDED:
+    """Whether `node` makes a small constant out of known numbers; None stands for no number."""
+    if node.op_type not in _FOLDED or len(node.output) != 1:
         return False
     if node.op_type in ("Shape", "Size"):
-        return True
-    integers = [value for value in inputs if value is not None and value.dtype != np.float32]
-    # Negative quotients round differently in numpy and in ONNX Runtime.
-    if node.op_type == "Div" and not all(value.min() >= 0 for value in integers):
+        return output.size <= _LARGEST_FOLDED
+    if any(value is None for value in inputs):
         return False
-    return len(integers) == len(inputs)
+    values = [value for value in inputs if value is not None]
+    floats = [value for value in values if value.dtype == np.float32]
+    if output.size > (_LARGEST_KNOWN if floats else _LARGEST_FOLDED):
+        return False
+    if output.dtype != np.float32 and any((np.abs(v) > _LARGEST_INTEGER).any() for v in floats):
+        return False
+    # Negative quotients round differently in numpy and in ONNX Runtime.
+    integers = (value for value in values if value.dtype != np.float32)
+    return node.op_type != "Div" or all((value >= 0).all() for value in integers)
 
 
-def fold(
+def stays(inputs: Sequence[np.ndarray | None], output: TensorType) -> bool:
+    """Whether a computed node stays in the graph: a float result of float numbers."""
+    floats = any(value is not None and value.dtype == np.float32 for value in inputs)
+    return floats and output.dtype == np.float32
+
+
+def compute(
     node: onnx.NodeProto, inputs: dict[str, np.ndarray], output: TensorType, opset: int
 ) -> np.ndarray:
-    """Evaluate a foldable node; for Shape and Size any array of the right shape serves."""
+    """Evaluate a computable node; for Shape and Size any array of the right shape serves."""
     if node.op_type in _REARRANGING:
         # The inferred shape says it all; the reference evaluator knows the newest form only, in
         # which the axes are an input.

@@ -8,6 +8,7 @@ import numpy as np
 from onnx import TensorProto
 
 from assay.errors import BadInput
+from assay.question.external_data import is_external
 from assay.question.shapes import DATA_TYPES, ShapeError, checked_shape
 
 _TYPED_FIELDS = {
@@ -20,7 +21,7 @@ _TYPED_FIELDS = {
 
 def decode(tensor: TensorProto, place: str) -> np.ndarray:
     """Return the array of `tensor`, read-only; `place` names it in error messages."""
-    if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
+    if is_external(tensor):
         raise BadInput(f"{place}: its data lies in another file; save the model in one file")
     if tensor.HasField("segment"):
         raise BadInput(f"{place}: its data is in segments; export the model again")

@@ -7,10 +7,7 @@ integer bookkeeping (see `folding`) are gone, so whoever walks `nodes` meets flo
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import math
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,18 +15,18 @@ from typing import Any
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError
 from onnx import TensorProto
 
-from assay.errors import BadInput
+from assay.errors import SAMPLING_WORKS, BadInput
 from assay.question.attributes import constant_value, read_attributes
-from assay.question.folding import fold, foldable
+from assay.question.folding import computable, compute, stays
 from assay.question.initializers import decode, frozen
+from assay.question.model_file import ModelFile, parse, read_model
 from assay.question.node_order import node_label, ordered
 from assay.question.shapes import LARGEST_TENSOR, ShapeError, TensorType, checked_shape, infer
 
+STANDARD_DOMAINS = ("", "ai.onnx")
 OPSETS = range(7, onnx.defs.onnx_opset_version() + 1)
-LARGEST_FILE = 2**30
 
 
 @dataclass(frozen=True)
@@ -76,56 +73,39 @@ class Network:
 
 
 def load_file(path: str | Path) -> Network:
-    """Read `path`, a `.onnx` file or a gzip-ed `.onnx.gz` one."""
-    place = str(path)
-    try:
-        with Path(path).open("rb") as file:
-            if place.endswith(".gz"):
-                with gzip.open(file) as unpacked:
-                    data = unpacked.read(LARGEST_FILE + 1)
-            else:
-                data = file.read(LARGEST_FILE + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadInput(f"{place}: cannot be read ({error}); check the path and the file") from None
-    if len(data) > LARGEST_FILE:
-        raise BadInput(f"{place}: holds more than {LARGEST_FILE} bytes; use a smaller network")
-    return load(data, place)
+    """Read `path`, a `.onnx` file or a gzip-ed `.onnx.gz` one, with the weights beside it."""
+    return network_of(read_model(path))
 
 
 def load(data: bytes, place: str) -> Network:
     """Check the ONNX file `data` and return it as a Network; `place` names it in messages."""
-    model = _parse(data, place)
-    opset = _opset(model, place)
-    return _Reader(model.graph, opset, place).network(data)
+    return network_of(ModelFile(parse(data, place), data, place))
 
 
-def _parse(data: bytes, place: str) -> onnx.ModelProto:
-    if not data:
-        raise BadInput(f"{place}: the file is empty; give an ONNX model")
-    try:
-        model = onnx.ModelProto.FromString(data)
-    except DecodeError:
-        raise BadInput(f"{place}: not an ONNX file (no protobuf); give an ONNX model") from None
-    if not model.HasField("graph") or not model.graph.node:
-        raise BadInput(f"{place}: holds no graph; give an ONNX model")
+def network_of(file: ModelFile) -> Network:
+    """Check a model that was read already."""
+    model, place = file.model, file.place
     if not 3 <= model.ir_version <= onnx.IR_VERSION:
         raise BadInput(f"{place}: IR version {model.ir_version} is unknown; export it again")
     if model.functions:
-        raise BadInput(f"{place}: model-local functions are not read; inline them")
+        raise BadInput(
+            f"{place}: Assay does not read model-local functions; inline them, or {SAMPLING_WORKS}"
+        )
     if model.graph.sparse_initializer:
         raise BadInput(f"{place}: sparse initializers are not read; store dense ones")
-    return model
+    return _Reader(model.graph, _opset(model, place), place).network(file)
 
 
 def _opset(model: onnx.ModelProto, place: str) -> int:
-    versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
-    if len(versions) != 1 or versions[0] not in OPSETS:
-        found = ", ".join(map(str, versions)) or "none"
+    # Converters list a domain twice, or under both of its names; one version is one thing.
+    versions = {o.version for o in model.opset_import if o.domain in STANDARD_DOMAINS}
+    if len(versions) != 1 or not versions <= set(OPSETS):
+        found = " and ".join(map(str, sorted(versions))) or "none"
         raise BadInput(
             f"{place}: opset {found} is unknown; export with one opset from {OPSETS[0]} "
             f"to {OPSETS[-1]}"
         )
-    return int(versions[0])
+    return int(versions.pop())
 
 
 class _Reader:
@@ -137,12 +117,14 @@ class _Reader:
         self.place = place
         self.types: dict[str, TensorType] = {}
         self.constants: dict[str, np.ndarray] = {}
+        self.known: dict[str, np.ndarray] = {}
+        """Floats that nodes make of constants, as ONNX Runtime would; shapes may depend on them."""
         self.elements = 0
         self.context = onnx.checker.C.CheckerContext()
         self.context.ir_version = onnx.IR_VERSION
         self.context.opset_imports = {"": opset}
 
-    def network(self, data: bytes) -> Network:
+    def network(self, file: ModelFile) -> Network:
         for tensor in self.graph.initializer:
             name = self._new_name(tensor.name, "initializer")
             self._constant(name, decode(tensor, f"{self.place}: initializer {name!r}"))
@@ -155,8 +137,8 @@ class _Reader:
         output_name = self._output(nodes)
         used = _serving(nodes, output_name)
         return Network(
-            onnx=data,
-            sha256=hashlib.sha256(data).hexdigest(),
+            onnx=file.data,
+            sha256=file.sha256,
             place=self.place,
             opset=self.opset,
             input_name=input_name,
@@ -201,7 +183,10 @@ class _Reader:
     def _output(self, nodes: list[Node]) -> str:
         if len(self.graph.output) != 1:
             count = len(self.graph.output)
-            raise BadInput(f"{self.place}: {count} outputs; give a network with exactly one")
+            raise BadInput(
+                f"{self.place}: {count} outputs; give a network with exactly one, or "
+                f"{SAMPLING_WORKS}"
+            )
         output = self.graph.output[0]
         place = f"{self.place}: output {output.name!r}"
         if not any(output.name in node.outputs for node in nodes):
@@ -223,8 +208,10 @@ class _Reader:
         """Check one node; None when it was folded into a constant."""
         name = node_label(proto, index)
         place = f"{self.place}: node {name!r} ({proto.op_type})"
-        if proto.domain not in ("", "ai.onnx"):
-            raise BadInput(f"{place}: domain {proto.domain!r} is not standard ONNX; replace it")
+        if proto.domain not in STANDARD_DOMAINS:
+            raise BadInput(
+                f"{place}: Assay has no view of the domain {proto.domain!r} yet; {SAMPLING_WORKS}"
+            )
         attributes = read_attributes(proto, place)
         try:
             onnx.checker.check_node(proto, self.context)
@@ -236,25 +223,28 @@ class _Reader:
         if proto.op_type == "Constant":
             self._constant(proto.output[0], constant_value(attributes, place))
             return None
+        values = self.constants | self.known
         try:
-            kinds = infer(proto, self.types, self.constants, self.opset)
-            inputs = [self.constants.get(i) for i in proto.input]
-            kind = kinds.get(proto.output[0])
-            if kind is not None and foldable(proto, inputs, kind):
-                given = {
-                    i: self.constants[i] if i in self.constants else _blank(self.types[i])
-                    for i in proto.input
-                }
-                value = fold(proto, given, kind, self.opset)
-                self._constant(proto.output[0], frozen(value, place))
-                return None
+            kinds = infer(proto, self.types, values, self.opset)
+            kind = kinds[proto.output[0]]
+            inputs = [values.get(i) for i in proto.input]
+            if computable(proto, inputs, kind):
+                blank = {i: _blank(self.types[i]) for i in proto.input if i not in values}
+                given = blank | {i: values[i] for i in proto.input if i in values}
+                value = compute(proto, given, kind, self.opset)
+                if stays(inputs, kind):
+                    self.known[proto.output[0]] = value
+                else:
+                    self._constant(proto.output[0], frozen(value, place))
+                    return None
         except ShapeError as problem:
             raise BadInput(f"{place}: {problem}; export with fixed shapes") from None
         for output, kind in kinds.items():
             self._typed(output, kind, place)
-        return Node(
-            name, proto.op_type, tuple(proto.input), tuple(proto.output), attributes, self.opset
-        )
+        op_type = proto.op_type
+        if op_type == "Cast" and kinds[proto.output[0]] == self.types[proto.input[0]]:
+            op_type, attributes = "Identity", {}  # TorchScript casts float32 to float32
+        return Node(name, op_type, tuple(proto.input), tuple(proto.output), attributes, self.opset)
 
 
 def _declared(info: onnx.ValueInfoProto, place: str) -> tuple[int | None, ...] | None:

@@ -71,7 +71,8 @@ def infer(
 ) -> dict[str, TensorType]:
     """Return the type of every named output of `node`.
 
-    `constants` holds the values of integer tensors (shapes, axes, pads), which decide shapes.
+    `constants` holds known values: integers (shapes, axes, pads) and the few floats (the scales of
+    a Resize) that decide shapes.
     """
     present = [name for name in node.input if name]
     missing = [name for name in present if name not in known]
@@ -86,7 +87,7 @@ def infer(
             {
                 name: numpy_helper.from_array(constants[name], name)
                 for name in present
-                if name in constants and constants[name].dtype != np.float32
+                if name in constants and _decides(constants[name])
             },
             opset_imports=[helper.make_opsetid("", opset)],
         )
@@ -98,6 +99,10 @@ def infer(
         shapes = [list(kind.shape) for kind in (known[node.input[0]], made[node.output[0]])]
         raise ShapeError(f"cannot turn shape {shapes[0]} into {shapes[1]}")
     return made
+
+
+def _decides(values: np.ndarray) -> bool:
+    return values.dtype != np.float32 or values.size <= LARGEST_RANK
 
 
 def _to_proto(kind: TensorType) -> onnx.TypeProto:
@@ -116,7 +121,11 @@ def _from_proto(proto: onnx.TypeProto | None, name: str) -> TensorType:
     if not all(d.HasField("dim_value") for d in tensor.shape.dim):
         raise ShapeError(f"output {name!r} has a dynamic shape")
     dims = [int(d.dim_value) for d in tensor.shape.dim]
-    return TensorType(DATA_TYPES[tensor.elem_type], checked_shape(dims, f"output {name!r}"))
+    kind = DATA_TYPES[tensor.elem_type]
+    # Programs that compute shapes join lists, of which one may be empty.
+    if dims == [0] and kind != np.float32:
+        return TensorType(kind, (0,))
+    return TensorType(kind, checked_shape(dims, f"output {name!r}"))
 
 
 def _one_line(error: Exception) -> str:

@@ -29,6 +29,7 @@ from assay.attack.table import (
     written,
 )
 from assay.errors import AssayError, BadInput, Unsupported, WrongLabel
+from assay.suite.file_hash import file_sha256
 from assay.suite.folder import BenchmarkFolder, instance_name
 from assay.suite.proved_truths import proved_truth, proved_truths
 from assay.suite.row_progress import (
@@ -45,6 +46,7 @@ from assay.suite.workers import Watcher
 
 if TYPE_CHECKING:
     from assay.attack.battery import Budget, Result
+    from assay.question.runnable import RunOptions
 
 PROGRESS_FILE = ".attack.jsonl"
 _SETTINGS_START = '{\n "assay"'
@@ -61,6 +63,7 @@ class AttackTask:
     truth: Path | None
     budget: Budget
     device: str
+    options: RunOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ def attack_folder(
     watcher: Watcher | None = None,
     *,
     force: bool = False,
+    options: RunOptions | None = None,
 ) -> Attacked:
     """Attack every instance of a benchmark folder; writes `attack.csv` and `attack.json`.
 
@@ -95,8 +99,11 @@ def attack_folder(
     if not (budget.whole or force):
         _refuse_to_replace_all(path)
     proved_truths(folder, jobs=jobs)
-    tasks = [AttackTask(e.name, e.onnx, e.vnnlib, e.truth, budget, device) for e in folder.entries]
-    settings = settings_of(budget, device)
+    tasks = [
+        AttackTask(e.name, e.onnx, e.vnnlib, e.truth, budget, device, options)
+        for e in folder.entries
+    ]
+    settings = settings_of(budget, device, options)
     head = {"assay": assay.__version__, "settings": settings}
     with row_progress(path / PROGRESS_FILE, head, "attacking") as progress:
         known = progress.known({t.name: (t.onnx, t.vnnlib, t.truth) for t in tasks}, row_from)
@@ -128,16 +135,19 @@ def _refuse_to_replace_all(path: Path) -> None:
         )
 
 
-def attack_question(onnx: Path, vnnlib: Path, budget: Budget, device: str) -> Attacked:
+def attack_question(
+    onnx: Path, vnnlib: Path, budget: Budget, device: str, options: RunOptions | None = None
+) -> Attacked:
     """Attack one question; its row is only returned. A truth in its folder counts as well."""
     name = instance_name(onnx, vnnlib)
     truth = vnnlib.absolute().parent.parent / "truth" / f"{name}.json"
-    task = AttackTask(name, onnx, vnnlib, truth if truth.is_file() else None, budget, device)
+    known = truth if truth.is_file() else None
+    task = AttackTask(name, onnx, vnnlib, known, budget, device, options)
     rows = _attacked([task], {}, 1, Watcher(), None)
-    return Attacked(tuple(rows), 0, settings_of(budget, device))
+    return Attacked(tuple(rows), 0, settings_of(budget, device, options))
 
 
-def settings_of(budget: Budget, device: str) -> dict[str, Any]:
+def settings_of(budget: Budget, device: str, options: RunOptions | None = None) -> dict[str, Any]:
     """The budget in full, and the versions of what was run."""
     from assay.attack.unit_images import PACKAGE, installed
 
@@ -150,6 +160,12 @@ def settings_of(budget: Budget, device: str) -> dict[str, Any]:
         "attacks": {name: asdict(effort) for name, effort in efforts.items()},
         "left_out": {a.name: note for a in budget.chosen if (note := a.missing())},
         "versions": {"torch": metadata.version("torch"), PACKAGE: installed()},
+        **({"model_output": options.output} if options and options.output else {}),
+        **(
+            {"custom_ops": {str(path): file_sha256(path) for path in options.libraries}}
+            if options and options.libraries
+            else {}
+        ),
     }
 
 
@@ -157,14 +173,18 @@ def attack_task(task: AttackTask) -> AttackRow:
     """Attack one question (in a worker); a defect of ours costs its row, not the others."""
     import torch
 
-    from assay.attack.battery import run
-    from assay.question.asked import read_question
+    from assay.attack.battery import NO_GRADIENTS, run
+    from assay.question.asked import read_specification, refuse_misfits
+    from assay.question.sampled_model import open_for_sampling
 
     torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
     sha256 = hashes((task.onnx, task.vnnlib, task.truth))
     files = task.onnx, task.vnnlib
     truth = None if task.truth is None else proved_truth(task.name, *files, task.truth, sha256[:2])
-    network, specification = read_question(task.onnx, task.vnnlib)
+    specification = read_specification(task.vnnlib)
+    inputs = specification.cases[0].box.dimension
+    network = open_for_sampling(task.onnx, (inputs,), task.options)
+    refuse_misfits(network, specification.cases)
     try:
         results = run(network, specification, task.budget, task.device)
     except AssayError:
@@ -176,9 +196,13 @@ def attack_task(task: AttackTask) -> AttackRow:
         return _failed(task.name, f"{INTERNAL} ({defects[0]})")
     if truth is not None and truth.answer == "robust":
         _hold_to_label(network.place, results)
-    row = row_of(task.name, "" if truth is None else truth.answer, results, task.budget.whole)
+    unrun = [result for result in results if result.note.startswith(NO_GRADIENTS)]
+    whole = task.budget.whole and not unrun
+    row = row_of(task.name, "" if truth is None else truth.answer, results, whole)
+    limits = f"{len(unrun)} attacks did not run: {unrun[0].note}" if unrun else ""
     return replace(
         row,
+        note="; ".join(filter(None, (row.note, limits))),
         family="" if truth is None else truth.family,
         kind="" if truth is None else str(truth.parameters.get("kind", "")),
         onnx_sha256=sha256[0],

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import BadInput
+from assay.question.model_file import read_model, weights_beside
 from assay.question.sexpr import Atom, Source
 from assay.truth.dyadic import power
 
@@ -25,10 +26,15 @@ _WORD = re.compile(r"[^\s,]+")
 
 
 def network_bytes(path: Path) -> bytes:
-    """The bytes of an ONNX file; that they are a network is for the reader of ONNX to say."""
+    """The bytes of an ONNX file, with the weights beside it; what they are its reader must say."""
     if path.name.endswith(".gz"):
         raise BadInput(f"{path}: is compressed; unpack it with gunzip first")
-    return _bytes(path, LARGEST_NETWORK, "certify a smaller network")
+    remedy = "certify a smaller network"
+    data = _bytes(path, LARGEST_NETWORK, remedy)
+    if weights_beside(path):
+        data = read_model(path).data
+        _refuse_large(data, LARGEST_NETWORK, str(path), remedy)
+    return data
 
 
 def centre(reference: str) -> tuple[Fraction, ...]:

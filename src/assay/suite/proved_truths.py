@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assay.errors import BadInput
 from assay.suite.checking import Checked, Claim, check, check_claim
-from assay.suite.file_hash import file_sha256
+from assay.suite.file_hash import file_sha256, network_sha256, question_sha256
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.kept_verdicts import Digests, KeptVerdicts
 from assay.suite.workers import Watcher, available_cores
@@ -39,7 +39,7 @@ def question_hashes(folder: BenchmarkFolder) -> Hashes:
 
     def hashed(path: Path) -> str:
         if path not in known:
-            known[path] = file_sha256(path)
+            known[path] = question_sha256(path)
         return known[path]
 
     return {entry.name: (hashed(entry.onnx), hashed(entry.vnnlib)) for entry in folder.entries}
@@ -86,7 +86,7 @@ def proved_truth(
 
     `hashes` are those of the network and the property, where they are known.
     """
-    hashes = hashes or (file_sha256(onnx), file_sha256(vnnlib))
+    hashes = hashes or (network_sha256(onnx), file_sha256(vnnlib))
     read = _read(name, onnx, vnnlib, truth, hashes)
     if read.digests not in KeptVerdicts():
         _refuse_unverified(check_claim(read.claim))

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 from assay.errors import BadInput, WrongLabel, defect
 from assay.optional_packages import MissingPackage
-from assay.suite.file_hash import file_sha256
+from assay.suite.file_hash import file_sha256, network_sha256
 from assay.suite.journal import writing
 from assay.suite.line_journal import Line, LineJournal, line_journal
 from assay.suite.whole_file import write_whole
@@ -173,7 +173,7 @@ def hashes(files: Files) -> tuple[str, str, str]:
     """The sha256 of each; nothing for a file that is not there."""
     network, question, truth = files
     return (
-        file_sha256(network),
+        network_sha256(network),
         file_sha256(question),
         "" if truth is None else file_sha256(truth),
     )

@@ -33,5 +33,9 @@ def _random_bits(target: Target, count: int) -> Tensor:
 
 
 ATTACK = Attack(
-    "corners", "corners of the box: all of them if they are no more than that", Effort(8192), _run
+    "corners",
+    "corners of the box: all of them if they are no more than that",
+    Effort(8192),
+    _run,
+    gradients=False,
 )

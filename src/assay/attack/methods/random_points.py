@@ -14,4 +14,4 @@ def _run(target: Target, effort: Effort) -> None:
             target.outputs(target.uniform(rows.stop - rows.start))
 
 
-ATTACK = Attack("random", "uniform random points of the box", Effort(50_000), _run)
+ATTACK = Attack("random", "uniform random points of the box", Effort(50_000), _run, gradients=False)

@@ -13,5 +13,10 @@ def _run(target: Target, effort: Effort) -> None:
 
 
 ATTACK = Attack(
-    "square", "random search by squares, of torchattacks", Effort(32, 1000), _run, missing
+    "square",
+    "random search by squares, of torchattacks",
+    Effort(32, 1000),
+    _run,
+    missing,
+    gradients=False,
 )

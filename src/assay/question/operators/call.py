@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from assay.errors import BadInput, Unsupported
+from assay.errors import SAMPLING_WORKS, BadInput, Unsupported
 from assay.question.network import Network, Node
 
 T = TypeVar("T")
@@ -81,6 +81,14 @@ Operator = Callable[[Call[T]], "T | tuple[T, ...]"]
 
 def operator_place(network: Network, node: Node) -> str:
     return f"{network.place}: operator {node.op_type} at node {node.name!r}"
+
+
+def missing(network: Network, node: Node, what: str) -> Unsupported:
+    """The refusal of an operator that a part of Assay has nothing for."""
+    return Unsupported(
+        f"{network.place}: Assay has no {what} for operator {node.op_type} yet (node "
+        f"{node.name!r}); {SAMPLING_WORKS}"
+    )
 
 
 def cannot_run(call: Call[T], error: Exception) -> BadInput:

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from assay.errors import BadInput, Unsupported
+from assay.errors import BadInput
 from assay.question.network import Network
-from assay.question.operators.call import Call, Operator, check_shapes, operator_place, walk
+from assay.question.operators.call import Call, Operator, check_shapes, missing, walk
 from assay.question.operators.torch_elementwise import ELEMENTWISE
 from assay.question.operators.torch_linear import LINEAR
 from assay.question.operators.torch_movement import MOVEMENT
@@ -26,7 +26,7 @@ class TorchNetwork(torch.nn.Module):
         super().__init__()
         for node in network.nodes:
             if node.op_type not in TORCH_OPERATORS:
-                raise Unsupported(f"{operator_place(network, node)} is not supported in torch")
+                raise missing(network, node, "torch view")
         self.network = network
         self._buffer_names: dict[str, str] = {}
         for i, (name, array) in enumerate(network.initializers.items()):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.errors import BadInput
+from assay.question.model_file import LARGEST_FILE, read_model, weights_beside
 
 _CHUNK = 1 << 20
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -33,6 +34,16 @@ def copy(source: Path, target: Path, limit: int) -> tuple[str, int]:
             digest.update(chunk)
             stream.write(chunk)
     return digest.hexdigest(), size
+
+
+def copy_network(source: Path, target: Path) -> tuple[str, int]:
+    """The same for an ONNX file: weights that lie beside it go into the copy, a single file."""
+    digest, size = copy(source, target, LARGEST_FILE)
+    if not weights_beside(source):
+        return digest, size
+    whole = read_model(source)
+    target.write_bytes(whole.data)
+    return whole.sha256, len(whole.data)
 
 
 def packed_name(path: Path) -> Path:

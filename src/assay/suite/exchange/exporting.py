@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.errors import BadInput
-from assay.question.network import LARGEST_FILE
-from assay.suite.exchange.copying import copy, pack
+from assay.question.model_file import LARGEST_FILE
+from assay.suite.exchange.copying import copy, copy_network, pack
 from assay.suite.exchange.flat_names import flat_stems, joined
 from assay.suite.exchange.listed_files import write_list
 from assay.suite.exchange.new_folder import new_folder
@@ -113,7 +113,7 @@ def _write_networks(folder: BenchmarkFolder, place: Path, names: _Names, packed:
         (place / part).mkdir(parents=True)
     for entry in {entry.onnx: entry for entry in folder.entries}.values():
         target = place / names.onnx(entry)
-        copy(entry.onnx, target, LARGEST_FILE)
+        copy_network(entry.onnx, target)
         if packed:
             pack(target)
 

@@ -1,5 +1,8 @@
 """Bring in a benchmark of VNN-COMP: unpacked, in one flat layout, with where it came from.
 
+Weights that lie beside a network are inlined, because a benchmark's networks are single files; a
+network that no single file can hold is left out, and it is said.
+
 An imported benchmark has no truth: it can be run and compared, not scored for soundness. What
 Assay's own readers cannot read is imported all the same, because other tools may; it is said.
 """
@@ -15,8 +18,9 @@ from typing import Any
 
 import assay
 from assay.errors import BadInput
-from assay.question.network import LARGEST_FILE
-from assay.suite.exchange.copying import copy
+from assay.question.external_data import TooLarge
+from assay.question.model_file import LARGEST_FILE
+from assay.suite.exchange.copying import copy, copy_network
 from assay.suite.exchange.flat_names import flat_stems, joined
 from assay.suite.exchange.listed_files import write_list, write_suite
 from assay.suite.exchange.new_folder import new_folder
@@ -110,8 +114,11 @@ def import_benchmark(
         networks = len({row.onnx for row in listing.rows})
         questions = len({row.vnnlib for row in listing.rows})
         watcher.begin(2 * networks + questions, 0)
-        files = _unpacked(listing, folder, watcher)
-        rows, repeated = _without_repeats(listing.rows, files)
+        files, too_large = _unpacked(listing, folder, watcher)
+        taken = [row for row in listing.rows if row.onnx not in too_large]
+        if not taken:
+            raise next(iter(too_large.values()))
+        rows, repeated = _without_repeats(taken, files)
         _remove_unused(folder, rows, files)
         found = _readabilities(folder, rows, files, jobs, watcher)
         instances = tuple(_instance(row, files, found[row.line]) for row in rows)
@@ -121,16 +128,26 @@ def import_benchmark(
             list_sha256=sha256(listing.data),
             instances=instances,
             repeated=repeated,
-            left_out=listing.left_out,
+            left_out=(
+                *listing.left_out,
+                *(
+                    LeftOut(row.line, str(too_large[row.onnx]))
+                    for row in listing.rows
+                    if row.onnx in too_large
+                ),
+            ),
         )
         write_list(folder, [(i.onnx.path, i.vnnlib.path, i.timeout) for i in instances])
         write_suite(folder, imported.document())
     return imported
 
 
-def _unpacked(listing: SourceList, folder: Path, watcher: Watcher) -> dict[Path, ImportedFile]:
-    """Copy every file that a row names, once."""
+def _unpacked(
+    listing: SourceList, folder: Path, watcher: Watcher
+) -> tuple[dict[Path, ImportedFile], dict[Path, TooLarge]]:
+    """Copy every file that a row names, once; and say which networks no single file can hold."""
     files: dict[Path, ImportedFile] = {}
+    too_large: dict[Path, TooLarge] = {}
     left = LARGEST_BENCHMARK
     for part, suffix in (("onnx", ".onnx"), ("vnnlib", ".vnnlib")):
         (folder / part).mkdir()
@@ -141,15 +158,24 @@ def _unpacked(listing: SourceList, folder: Path, watcher: Watcher) -> dict[Path,
             watcher.started(label := f"unpack {stem}{suffix}")
             source = sources[relative]
             name = f"{part}/{stem}{suffix}"
-            digest, size = copy(source, folder / name, LARGEST_FILE)
+            try:
+                if part == "onnx":
+                    digest, size = copy_network(source, folder / name)
+                else:
+                    digest, size = copy(source, folder / name, LARGEST_FILE)
+            except TooLarge as error:
+                (folder / name).unlink()
+                too_large[source] = error
+                digest, size = "", 0
             left -= size
             if left < 0:
                 raise BadInput(
                     f"{listing.path}: its files hold more than {LARGEST_BENCHMARK} bytes; split it"
                 )
-            files[source] = ImportedFile(name, relative.as_posix(), digest)
+            if source not in too_large:
+                files[source] = ImportedFile(name, relative.as_posix(), digest)
             watcher.finished(label, time.monotonic() - begun)
-    return files
+    return files, too_large
 
 
 def _without_repeats(

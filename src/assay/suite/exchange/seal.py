@@ -18,7 +18,7 @@ from typing import Any
 
 import assay
 from assay.errors import BadInput
-from assay.question.network import LARGEST_FILE
+from assay.question.model_file import LARGEST_FILE
 from assay.suite.exchange.archive import (
     COMMITMENT_FILE,
     SCHEMA,

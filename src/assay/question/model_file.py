@@ -1,0 +1,83 @@
+"""An ONNX file as one model with all its weights, whoever runs or reads it afterwards.
+
+Weights that lie beside the file are part of it: they are inlined here, and `ModelFile.sha256` is
+that of the whole, so that a change of either file is noticed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from assay.errors import BadInput
+from assay.question.external_data import external_tensors, inline
+
+LARGEST_FILE = 2**30
+_MARK = b"location"
+"""Every tensor whose data lies elsewhere has this key; a file without the word has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """`data` is the model in one piece: the file itself, or made anew where weights lay beside."""
+
+    model: onnx.ModelProto
+    data: bytes
+    place: str
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+
+def read_model(path: str | Path) -> ModelFile:
+    """Read `path`, a `.onnx` file or a gzip-ed `.onnx.gz` one, and what lies beside it."""
+    place = str(path)
+    try:
+        with Path(path).open("rb") as file:
+            if place.endswith(".gz"):
+                with gzip.open(file) as unpacked:
+                    data = unpacked.read(LARGEST_FILE + 1)
+            else:
+                data = file.read(LARGEST_FILE + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise BadInput(f"{place}: cannot be read ({error}); check the path and the file") from None
+    if len(data) > LARGEST_FILE:
+        raise BadInput(f"{place}: holds more than {LARGEST_FILE} bytes; use a smaller network")
+    model = parse(data, place)
+    if _MARK in data and external_tensors(model):
+        inline(model, Path(path).parent, place)
+        data = bytes(model.SerializeToString(deterministic=True))
+    return ModelFile(model, data, place)
+
+
+def parse(data: bytes, place: str) -> onnx.ModelProto:
+    """The message in `data`, which must hold a graph."""
+    if not data:
+        raise BadInput(f"{place}: the file is empty; give an ONNX model")
+    try:
+        model = onnx.ModelProto.FromString(data)
+    except DecodeError:
+        raise BadInput(f"{place}: not an ONNX file (no protobuf); give an ONNX model") from None
+    if not model.HasField("graph") or not model.graph.node:
+        raise BadInput(f"{place}: holds no graph; give an ONNX model")
+    return model
+
+
+def weights_beside(path: Path) -> bool:
+    """Whether data of the model lies in other files; False for what is no model."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+        if len(data) > LARGEST_FILE or _MARK not in data:
+            return False
+        return bool(external_tensors(onnx.ModelProto.FromString(data)))
+    except (OSError, EOFError, zlib.error, DecodeError):
+        return False
