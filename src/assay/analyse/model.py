@@ -6,7 +6,6 @@ not fit into memory, and refuses what no statistics can use: NaN, wrong shapes, 
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from assay.analyse.model_identity import python_identity
 from assay.analyse.preprocessing import Preprocessing
 from assay.errors import AssayError, BadInput
 from assay.question.network import Network, load_file
@@ -219,18 +219,17 @@ def module_model(
     name: str = "",
     device: torch.device | None = None,
     preprocessing: Preprocessing | None = None,
+    file: Path | None = None,
 ) -> Model:
-    """A torch module on [n, *shape]; it is put into evaluation mode, on the device."""
+    """A torch module on [n, *shape]; it is put into evaluation mode, on the device.
+
+    `file` is the source file that made it, if that is not the file of its class.
+    """
     place = torch.device("cpu") if device is None else device
     found = module.eval().to(place)
-    digest = hashlib.sha256()
-    for key, value in found.state_dict().items():
-        digest.update(key.encode())
-        if isinstance(value, Tensor) and value.layout == torch.strided:
-            value = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-        digest.update(value.tobytes() if isinstance(value, np.ndarray) else str(value).encode())
-    identity = {"kind": "module", "class": type(module).__name__, "sha256": digest.hexdigest()}
-    title = name or type(module).__name__
+    kind = type(module).__name__
+    identity = {"kind": "module", "class": kind, **python_identity(module, file)}
+    title = name or kind
 
     def run(points: Tensor) -> Any:
         return found(points.clone())  # it may work in place, and points are ours
@@ -244,14 +243,15 @@ def callable_model(
     *,
     name: str = "",
     preprocessing: Preprocessing | None = None,
+    file: Path | None = None,
 ) -> Model:
-    """Any function from a float32 array [n, *shape] to scores [n, classes]."""
+    """Any function from a float32 array [n, *shape] to scores [n, classes]; `file` made it."""
     title = name or str(getattr(function, "__name__", type(function).__name__))
 
     def run(points: Tensor) -> Any:
         return function(points.numpy().copy())  # it may work in place, and points are ours
 
-    identity = {"kind": "callable", "name": title}
+    identity = {"kind": "callable", "name": title, **python_identity(function, file)}
     cpu = torch.device("cpu")
     return Model(title, shape, run, cpu, identity, preprocessing or Preprocessing())
 

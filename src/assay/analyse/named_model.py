@@ -33,9 +33,11 @@ def model_named(
         raise BadInput(f"{text}: may hold several models; name one of them, as {text}:NAME")
     if not colon or text.endswith((".onnx", ".onnx.gz")):
         return onnx_model(Path(text), device=device, preprocessing=preprocessing)
-    found = _attribute(place, name, text)
+    found, file = _attribute(place, name, text)
     if isinstance(found, torch.nn.Module):
-        made = module_model(found, shape, name=text, device=device, preprocessing=preprocessing)
+        made = module_model(
+            found, shape, name=text, device=device, preprocessing=preprocessing, file=file
+        )
         made.run = _silent(made.run)
         return made
     if not callable(found) or isinstance(found, type):
@@ -45,7 +47,9 @@ def model_named(
         )
     if device is not None and device.type != "cpu":
         raise BadInput(f"{text}: a function runs where it likes; leave --device out")
-    return callable_model(_silent(found), shape, name=text, preprocessing=preprocessing)
+    made = callable_model(found, shape, name=text, preprocessing=preprocessing, file=file)
+    made.run = _silent(made.run)
+    return made
 
 
 def _silent(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -56,7 +60,8 @@ def _silent(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return run
 
 
-def _attribute(place: str, name: str, text: str) -> Any:
+def _attribute(place: str, name: str, text: str) -> tuple[Any, Path | None]:
+    """What the name means there, and the file that says so."""
     try:
         with redirect_stdout(sys.stderr):
             module = _file(Path(place)) if place.endswith(".py") else _module(place)
@@ -68,7 +73,8 @@ def _attribute(place: str, name: str, text: str) -> Any:
         ) from None
     if not hasattr(module, name):
         raise BadInput(f"{text}: {place} has no {name!r}; name a model in it")
-    return getattr(module, name)
+    file = getattr(module, "__file__", None)
+    return getattr(module, name), None if file is None else Path(file)
 
 
 def _module(place: str) -> Any:

@@ -25,6 +25,7 @@ from assay import __version__
 from assay.analyse.asked import around
 from assay.analyse.inputs import Inputs, refuse_labels
 from assay.analyse.model import Model
+from assay.analyse.model_identity import identity_changes
 from assay.analyse.promise import MOST_SAMPLES, Promise
 from assay.analyse.randomness import stream_key
 from assay.analyse.regions import Ball, Norm
@@ -218,10 +219,9 @@ def _known(
         journal.restart(head)  # an attempt that decided nothing
         return {}
     if journal.head != head:
-        different = sorted(k for k in {*head, *journal.head} if head.get(k) != journal.head.get(k))
         raise BadInput(
-            f"{place}: holds a curve with another {', '.join(different)}; choose another folder, "
-            "or move this one away"
+            f"{place}: holds a curve {_difference(journal.head, head)}; choose another folder, or "
+            "move this one away"
         )
     found: dict[_Key, list[InputDecision]] = {}
     for line in journal.lines:
@@ -231,6 +231,14 @@ def _known(
         except (KeyError, TypeError, IndexError):
             continue
     return found
+
+
+def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+    different = sorted(k for k in {*now, *before} if now.get(k) != before.get(k))
+    changed = list(identity_changes(before, now))
+    if "model" in different or not changed:
+        return f"with another {', '.join(different)}"
+    return f"of {now['model']} as it was before {' and '.join(changed)} changed"
 
 
 def _decided(
