@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import functools
 import importlib
+import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 
 from assay.analyse.model import callable_model, module_model
 from assay.analyse.model_identity import identity_changes
 from assay.analyse.named_model import model_named
+from assay.question.graph import mlp
 
 NETS = """
 import torch
@@ -152,6 +155,7 @@ def digest(model: object) -> object:
         lambda f: torch.jit.script(Scaled(f)),
         lambda f: torch.nn.Dropout(f / 10),
         lambda f: torch.nn.LeakyReLU(f),
+        lambda f: functools.partial(scaled, factor={1.0: torch.float16}.get(f, torch.float32)),
         lambda f: functools.partial(scaled, factor=f),
         closed_over,
         lambda f: Caller(np.full(2, f)),
@@ -182,6 +186,27 @@ def test_what_cannot_be_read_is_said() -> None:
     lock = __import__("_thread").allocate_lock()
     found = callable_model(functools.partial(scaled, factor=lock), (2,)).identity
     assert "what a _thread.lock holds" in found["not_covered"]  # type: ignore[operator]
+
+
+def test_the_state_of_a_process_is_no_part_of_a_model() -> None:
+    """A logger knows of every other one."""
+    model = functools.partial(scaled, factor=logging.getLogger("model"))
+    before = digest(model)
+    logging.getLogger("another").warning("")
+    assert digest(model) == before
+
+
+def test_the_file_behind_a_session_of_onnx_runtime_counts(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+
+    def session(gain: float) -> object:
+        weight = np.full((2, 2), gain, np.float32)
+        path.write_bytes(mlp([(weight, np.zeros(2, np.float32))]))
+        made = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        return digest(functools.partial(made.run, None))
+
+    assert session(1.0) == session(1.0)
+    assert session(1.0) != session(2.0)
 
 
 def test_circles_end() -> None:

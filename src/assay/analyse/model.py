@@ -6,6 +6,7 @@ not fit into memory, and refuses what no statistics can use: NaN, wrong shapes, 
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from assay.analyse.determinism import Determinism
 from assay.analyse.model_identity import python_identity
 from assay.analyse.preprocessing import Preprocessing
 from assay.errors import AssayError, BadInput
@@ -40,7 +42,8 @@ class Model:
     """A classifier on inputs of a shape; `run` takes them as [n, *shape] after preprocessing.
 
     `queries` and `seconds` count what went through it; `rows` is the batch that suits it, found
-    by doubling while batches stay short. `classes` is how many scores it gave first.
+    by doubling while batches stay short. `classes` is how many scores it gave first. `wide_run`
+    makes a `run` for float64 where there is one.
     """
 
     name: str
@@ -54,7 +57,11 @@ class Model:
     seconds: float = 0.0
     rows: int = _SMALLEST_BATCH
     classes: int | None = None
+    wide_run: Callable[[], Run] | None = None
+    is_widened: bool = False
+    determinism: Determinism | None = None
     _most: int = _LARGEST_BATCH
+    _wide: Model | None = None
 
     def __post_init__(self) -> None:
         if any(length < 1 for length in self.shape):
@@ -78,6 +85,24 @@ class Model:
         """A copy whose batches do not depend on the clock: chains would follow any rounding."""
         rows = max(1, min(_LARGEST_BATCH, _STEADY_NUMBERS[self.device.type] // self.inputs))
         return replace(self, queries=0, seconds=0.0, rows=rows, _most=rows)
+
+    def widened(self) -> Model | None:
+        """The same model in float64, made once; None where it does not run in that."""
+        if self._wide is None and self.wide_run is not None:
+            try:
+                run = self.wide_run()
+            except Exception:  # anybody's module, which may not allow a copy
+                return None
+            backend = {"backend": "torch"} if "backend" in self.identity else {}
+            self._wide = replace(
+                self,
+                run=run,
+                dtype=torch.float64,
+                identity={**self.identity, **backend},
+                is_widened=True,
+                determinism=None,
+            )
+        return self._wide
 
     def scores(self, points: Tensor) -> Tensor:
         """Scores [n, classes] of points [n, inputs], in batches."""
@@ -201,6 +226,7 @@ def network_model(
     run = _in_torch(network, dtype, place) if runner is None else _in_runtime(runner)
     identity = {"kind": "onnx", "sha256": network.sha256, "backend": backend}
     shape = network.input_shape[1:] if network.input_shape[:1] == (1,) else network.input_shape
+    known = network.operators <= set(TORCH_OPERATORS)
     return Model(
         network.place,
         shape or (network.inputs,),
@@ -209,6 +235,7 @@ def network_model(
         identity,
         preprocessing or Preprocessing(),
         dtype,
+        wide_run=(lambda: _in_torch(network, torch.float64, place)) if known else None,
     )
 
 
@@ -231,10 +258,18 @@ def module_model(
     identity = {"kind": "module", "class": kind, **python_identity(module, file)}
     title = name or kind
 
-    def run(points: Tensor) -> Any:
-        return found(points.clone())  # it may work in place, and points are ours
+    def run_of(used: torch.nn.Module) -> Run:
+        return lambda points: used(points.clone())  # it may work in place, and points are ours
 
-    return Model(title, shape, run, place, identity, preprocessing or Preprocessing())
+    return Model(
+        title,
+        shape,
+        run_of(found),
+        place,
+        identity,
+        preprocessing or Preprocessing(),
+        wide_run=lambda: run_of(copy.deepcopy(found).double()),
+    )
 
 
 def callable_model(
@@ -252,8 +287,8 @@ def callable_model(
         return function(points.numpy().copy())  # it may work in place, and points are ours
 
     identity = {"kind": "callable", "name": title, **python_identity(function, file)}
-    cpu = torch.device("cpu")
-    return Model(title, shape, run, cpu, identity, preprocessing or Preprocessing())
+    cpu, done = torch.device("cpu"), preprocessing or Preprocessing()
+    return Model(title, shape, run, cpu, identity, done, wide_run=lambda: run)
 
 
 def _in_torch(network: Network, dtype: torch.dtype, device: torch.device) -> Run:

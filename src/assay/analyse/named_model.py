@@ -35,11 +35,11 @@ def model_named(
         return onnx_model(Path(text), device=device, preprocessing=preprocessing)
     found, file = _attribute(place, name, text)
     if isinstance(found, torch.nn.Module):
-        made = module_model(
-            found, shape, name=text, device=device, preprocessing=preprocessing, file=file
+        return _silenced(
+            module_model(
+                found, shape, name=text, device=device, preprocessing=preprocessing, file=file
+            )
         )
-        made.run = _silent(made.run)
-        return made
     if not callable(found) or isinstance(found, type):
         raise BadInput(
             f"{text}: is a {type(found).__name__}; name a torch module or a function from a batch "
@@ -47,9 +47,16 @@ def model_named(
         )
     if device is not None and device.type != "cpu":
         raise BadInput(f"{text}: a function runs where it likes; leave --device out")
-    made = callable_model(found, shape, name=text, preprocessing=preprocessing, file=file)
-    made.run = _silent(made.run)
-    return made
+    return _silenced(
+        callable_model(found, shape, name=text, preprocessing=preprocessing, file=file)
+    )
+
+
+def _silenced(model: Model) -> Model:
+    wide = model.wide_run
+    model.run = _silent(model.run)
+    model.wide_run = None if wide is None else lambda: _silent(wide())
+    return model
 
 
 def _silent(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from assay.analyse.asked import Asked
+from assay.analyse.asked import Asked, asked_about
 from assay.analyse.inputs import Inputs, refuse_labels
 from assay.analyse.kept import LabelSet
 from assay.analyse.mean_rate import mean_rate_interval
@@ -82,7 +82,7 @@ def assess_inputs(
                 surroundings.valid,
                 surroundings.levels,
             )
-            asked = Asked(model, LabelSet((int(kept),)), region)
+            asked = asked_about(model, LabelSet((int(kept),)), region)
             result = assess(asked, settings, number)
         except BadInput as error:
             raise BadInput(f"{name}: {error}") from None

@@ -12,7 +12,11 @@ import builtins
 import functools
 import hashlib
 import sys
+from collections import deque
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -24,6 +28,10 @@ from torch import Tensor
 from assay.analyse.source_files import is_own
 
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), type(...), range, Path)
+_OF_TORCH = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+_BY_NAME = (*_OF_TORCH, np.dtype, Enum, slice, Fraction, Decimal)
+_LOOKED_INTO = {"types", "argparse", "functools", "random", "collections"}
+"""Of Python's own library; its loggers, locks and files hold the state of a process."""
 _NO_SETTINGS = {"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training"}
 _DEEPEST = 8
 """Dots in a name such as package.module.value."""
@@ -78,7 +86,9 @@ class ValueDigest:
             self._note(type(value).__name__, str(len(value)))
             for key, held in value.items():
                 yield from (key, held)
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, _BY_NAME):
+            self._note(type(value).__name__, str(value))
+        elif isinstance(value, list | tuple | deque):
             self._note(type(value).__name__, str(len(value)))
             yield from value
         elif isinstance(value, set | frozenset):
@@ -152,7 +162,7 @@ class ValueDigest:
             return
         yield from kind.__mro__[1:-1]
         for name, value in sorted(vars(kind).items()):
-            if name.startswith("__") and not isinstance(value, FunctionType):
+            if name.startswith(("__", "_abc_")) and not isinstance(value, FunctionType):
                 continue
             if isinstance(value, staticmethod | classmethod):
                 value = value.__func__
@@ -173,11 +183,16 @@ class ValueDigest:
 
     def _object(self, value: Any) -> Iterator[Any]:
         kind = type(value)
-        title = f"{kind.__module__}.{kind.__qualname__}"
         yield kind
-        state = _state(value)
+        package = kind.__module__.split(".")[0]
+        if package == "builtins":
+            return  # descriptors and the like, which hold nothing
+        hidden = package in sys.stdlib_module_names and package not in _LOOKED_INTO
+        state = None if hidden else _state(value)
         if state is None:
-            self.unread.add(title)
+            self.unread.add(f"{kind.__module__}.{kind.__qualname__}")
+        elif package == "onnxruntime" and isinstance(state, dict):
+            yield _network_file(state)
         yield state
 
     def _source(self, file: str | None) -> bool:
@@ -197,6 +212,15 @@ def _state(value: Any) -> Any:
     if isinstance(state, dict):
         return {key: state[key] for key in sorted(state, key=str)}
     return state
+
+
+def _network_file(session: dict[str, Any]) -> str | None:
+    """The hash of the file that a session of ONNX Runtime was made from."""
+    path = session.get("_model_path")
+    try:
+        return None if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except (OSError, TypeError):
+        return None
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from assay.cli.shared_options import refuse_seed
 from assay.errors import BadInput
 
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ class ModelOptions:
         "cpu"
     )
     seed: Annotated[int, typer.Option(help="Same seed, same random inputs.")] = 0
+
+    def __post_init__(self) -> None:
+        refuse_seed(self.seed)
 
 
 @dataclass(frozen=True)

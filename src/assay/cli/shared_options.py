@@ -8,7 +8,14 @@ from dataclasses import MISSING, fields
 from functools import wraps
 from typing import Any, TypeVar, get_type_hints
 
+from assay.errors import BadInput
+
 Options = TypeVar("Options")
+
+
+def refuse_seed(seed: int) -> None:
+    if seed < 0:
+        raise BadInput(f"--seed {seed} is negative; give 0 or a larger whole number")
 
 
 def taking(kind: type[Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:

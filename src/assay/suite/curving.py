@@ -22,13 +22,16 @@ import numpy as np
 import torch
 
 from assay import __version__
-from assay.analyse.asked import around
+from assay.analyse.asked import Asked, around, asked_about
+from assay.analyse.determinism import determinism_of
 from assay.analyse.inputs import Inputs, refuse_labels
+from assay.analyse.kept import LabelSet
 from assay.analyse.model import Model
 from assay.analyse.model_identity import identity_changes
 from assay.analyse.promise import MOST_SAMPLES, Promise
 from assay.analyse.randomness import stream_key
 from assay.analyse.regions import Ball, Norm
+from assay.analyse.resolution import precise_enough
 from assay.analyse.rules import named, rule_for
 from assay.analyse.weakened.curve import UNDECIDED, CurvePoint, InputDecision, curve_points
 from assay.analyse.weakened.decide import decide_all
@@ -94,6 +97,8 @@ class Curve:
     points: tuple[CurvePoint, ...]
     already: int
     seconds: float
+    checks: dict[str, Any]
+    """What was seen of the model before it was asked."""
 
     @property
     def promise_holds(self) -> bool:
@@ -130,7 +135,7 @@ def curve_over(
     """Decide everything that is not known yet; with a folder, what is decided is kept in it."""
     begun = time.perf_counter()
     chosen, correct = chosen_inputs(model, data, settings)
-    _refuse_places(chosen, settings)
+    narrowest = _narrowest(model, chosen, settings)
     head = {
         "assay": __version__,
         "model": model.name,
@@ -156,16 +161,23 @@ def curve_over(
         holds = named(settings.method).holds
         points = curve_points(decisions, settings.promises, settings.confidence, holds=holds)
         seconds = time.perf_counter() - begun
-        curve = Curve(head, tuple(decisions), tuple(points), len(known), seconds)
+        checks = {
+            "numbers": narrowest.numbers,
+            **determinism_of(narrowest).document,
+            "warnings": list(narrowest.warnings),
+        }
+        curve = Curve(head, tuple(decisions), tuple(points), len(known), seconds, checks)
         if folder is not None:
             write_whole(folder / TABLE, _table(points).encode())
             write_whole(folder / DOCUMENT, json.dumps(document_of(curve), indent=1).encode())
     return curve
 
 
-def _refuse_places(data: Inputs, settings: CurveSettings) -> None:
-    """What would stop the curve half-way is said before it begins."""
-    for name, point in zip(data.names, data.points, strict=True):
+def _narrowest(model: Model, data: Inputs, settings: CurveSettings) -> Asked:
+    """The first question that needs the finest numbers; what would stop the curve half-way is said
+    before it begins."""
+    found: Asked | None = None
+    for name, point, label in zip(data.names, data.points, data.labels, strict=True):
         try:
             ball = Ball(
                 point.reshape(-1),
@@ -176,8 +188,13 @@ def _refuse_places(data: Inputs, settings: CurveSettings) -> None:
             )
             if settings.levels is not None:
                 ball.grid()
+            precise = precise_enough(model, ball)
+            if found is None or (precise.is_widened and not found.model.is_widened):
+                found = asked_about(precise, LabelSet((int(label),)), ball)
         except BadInput as error:
             raise BadInput(f"{name}: {error}") from None
+    assert found is not None
+    return found
 
 
 def document_of(curve: Curve) -> dict[str, Any]:
@@ -185,6 +202,7 @@ def document_of(curve: Curve) -> dict[str, Any]:
     return {
         **curve.head,
         "promise_holds": curve.promise_holds,
+        **curve.checks,
         "seconds": round(curve.seconds, 3),
         "curve": points,
         "decisions": _with_intervals(curve),
