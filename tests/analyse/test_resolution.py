@@ -89,9 +89,9 @@ def test_every_sampler_sees_it() -> None:
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        (callable_model(rounding_step, (2,)), "the same scores in float64 as for inputs rounded"),
+        (callable_model(rounding_step, (2,)), "float64 are those of inputs rounded to float32"),
         (callable_model(refusing_step, (2,)), "it does not run in float64"),
-        (module_model(HalfBlind(), (2,)), "the same scores in float64 as for inputs rounded"),
+        (module_model(HalfBlind(), (2,)), "float64 are those of inputs rounded to float32"),
     ],
 )
 def test_a_model_of_float32_is_refused_there(model: Model, reason: str) -> None:
@@ -101,6 +101,12 @@ def test_a_model_of_float32_is_refused_there(model: Model, reason: str) -> None:
     assert "input 0 spreads over 2e-06 around 200" in said
     assert "the numbers of float32 are 1.53e-05 apart" in said
     assert "give a larger radius or box" in said
+
+
+def test_a_model_that_gives_classes_only_is_tried_on_more_points() -> None:
+    """Of 200 steps, rounding crosses the one boundary once in some hundred points."""
+    model = callable_model(step, (2,))
+    assert precise_enough(model, Ball(EDGE, 1.5e-3, "inf")).dtype == torch.float64
 
 
 def test_float64_has_an_end_as_well() -> None:
@@ -117,7 +123,7 @@ def test_usual_regions_stay_in_float32() -> None:
 
 
 def test_the_criterion_is_the_number_of_steps_in_the_widest_direction_of_an_input() -> None:
-    model = callable_model(step, (2,))
+    model = MODELS["module"]()
     spacing = float(np.spacing(np.float32(200)))
     enough = Ball(EDGE, 1.01 * FEWEST_STEPS * spacing / 2, "inf")
     assert precise_enough(model, enough) is model

@@ -24,7 +24,9 @@ from assay.errors import BadInput
 
 FEWEST_STEPS = 2**10
 _FEWEST_OF_A_LEVEL = 2
-_PROBES = 32
+_PROBES = (32, 512, 8192)
+_SMOOTH = 8
+"""Different scores of as many points: more than a model has that gives only classes."""
 _REMEDY = "give a larger radius or box, or move the inputs closer to 0"
 _NAMES = {torch.float32: "float32", torch.float64: "float64"}
 _NUMBERS = {torch.float32: np.float32, torch.float64: np.float64}
@@ -127,13 +129,20 @@ def _preprocessing(model: Model, box: BoxRegion) -> tuple[NDArray[np.float64], N
 
 
 def _blind(wide: Model, region: Region) -> str:
-    """Why a model that should run in float64 does not really, if so."""
+    """Why a model that should run in float64 does not really, if so.
+
+    Scores that vary smoothly change with the digits that float32 has not; those of a model that
+    gives nothing but a class do so only where a boundary is crossed, which takes more points.
+    """
     sampler = Sampler(region, 0, purpose="resolution", device=wide.device, dtype=wide.dtype)
-    points = sampler.take(_PROBES)
-    try:
-        exact, rounded = wide.scores(points), wide.scores(points.float().double())
-    except BadInput as error:
-        return f"it does not run in float64 ({error})"
-    if torch.equal(exact, rounded):
-        return "it gives the same scores in float64 as for inputs rounded to float32"
-    return ""
+    for count in _PROBES:
+        points = sampler.take(count)
+        try:
+            exact, rounded = wide.scores(points), wide.scores(points.float().double())
+        except BadInput as error:
+            return f"it does not run in float64 ({error})"
+        if not torch.equal(exact, rounded):
+            return ""
+        if len(torch.unique(exact, dim=0)) >= _SMOOTH:
+            break
+    return "its scores in float64 are those of inputs rounded to float32"
