@@ -89,6 +89,12 @@ def assess_inputs(
         yield InputResult(name, int(label), int(predicted[number]), asked, result)
 
 
+def most_warned(results: Sequence[InputResult]) -> Asked:
+    """The question whose warnings hold for the whole: the first that needed finer numbers."""
+    widened = (r.asked for r in results if r.asked.model.is_widened)
+    return next(widened, results[0].asked)
+
+
 def by_class(results: Sequence[InputResult], confidence: float) -> tuple[ClassResult, ...]:
     """Every class, in order, and all inputs together at the end."""
     labels = sorted({result.label for result in results})
