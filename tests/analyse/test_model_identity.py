@@ -209,6 +209,14 @@ def test_the_file_behind_a_session_of_onnx_runtime_counts(tmp_path: Path) -> Non
     assert session(1.0) != session(2.0)
 
 
+def test_a_compiled_model_is_what_was_compiled() -> None:
+    """The state of the compiler is another one in every process."""
+    model = torch.nn.Linear(2, 2)
+    assert digest(torch.compile(model)) == digest(model)
+    first, second = (torch.compile(functools.partial(scaled, factor=f)) for f in (1.0, 2.0))
+    assert digest(first) != digest(second)
+
+
 def test_circles_end() -> None:
     caller = Caller(np.ones(2))
     caller.weights = [caller]  # type: ignore[assignment]

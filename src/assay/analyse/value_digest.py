@@ -79,7 +79,7 @@ class ValueDigest:
     def _parts(self, value: Any) -> Iterator[Any]:
         """Note what a value is by itself; give what it holds."""
         if isinstance(value, Tensor):
-            self._tensor(value)
+            yield from self._tensor(value)
         elif isinstance(value, np.ndarray | np.generic):
             yield from self._array(np.asarray(value))
         elif isinstance(value, Mapping):
@@ -110,10 +110,15 @@ class ValueDigest:
         else:
             yield from self._object(value)
 
-    def _tensor(self, value: Tensor) -> None:
-        self._note("tensor", f"{value.dtype} {tuple(value.shape)}")
+    def _tensor(self, value: Tensor) -> Iterator[Any]:
+        self._note("tensor", f"{value.dtype} {tuple(value.shape)} {value.layout}")
+        if value.layout == torch.sparse_coo:
+            whole = value.detach().coalesce()
+            yield from (whole.indices(), whole.values())
+            return
         if value.layout != torch.strided or value.is_quantized or value.is_meta:
-            self._note("content", str(value))
+            self._note("content", str(value))  # its size and type, and where it is small all of it
+            self.unread.add(f"{value.layout} tensor of {value.dtype}")
             return
         flat = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
         self._note("content", flat.numpy().data)
@@ -127,6 +132,10 @@ class ValueDigest:
 
     def _function(self, function: FunctionType) -> Iterator[Any]:
         self._note("function", f"{function.__module__}.{function.__qualname__}")
+        compiled = vars(function).get("_torchdynamo_orig_callable")
+        if compiled is not None:
+            yield compiled  # what surrounds it is the state of a compiler
+            return
         yield from (function.__defaults__, function.__kwdefaults__)
         for cell in function.__closure__ or ():
             try:
@@ -169,6 +178,9 @@ class ValueDigest:
             yield from (name, value.fget if isinstance(value, property) else value)
 
     def _module(self, module: torch.nn.Module) -> Iterator[Any]:
+        if "_orig_mod" in module._modules:  # what torch.compile was given
+            yield module._modules["_orig_mod"]
+            return
         yield type(module)
         for name, held in (*module._parameters.items(), *module._buffers.items()):
             yield from (name, held)
