@@ -12,7 +12,7 @@ from assay.errors import BadInput, CannotCertify
 from assay.judge.catalogue import verifiers
 from assay.judge.run_folder import read_plan, refuse_other_run
 from assay.judge.run_progress import RunWatcher
-from assay.judge.runner import Settings, installed_versions, run, settled_plan
+from assay.judge.runner import Settings, installed_versions, run, settled_plan, tool_files
 from assay.judge.score_export import to_document
 from assay.judge.score_table import Scores
 from assay.judge.scored_runs import JudgedRuns, judge_runs
@@ -77,7 +77,9 @@ def audit(
     """
     # What would stop the run is told before anything is built.
     _refuse_foreign(target)
-    refuse_other_run(target / RUN, settled_plan(settings), installed_versions(tools))
+    refuse_other_run(
+        target / RUN, settled_plan(settings), installed_versions(tools), tool_files(tools)
+    )
     benchmark, judged = target / BENCHMARK, target / RUN
     scores_file, report = target / SCORES, target / REPORT
     folder = _built(suites, benchmark, seed, stage)

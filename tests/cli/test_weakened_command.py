@@ -26,6 +26,9 @@ def raising(points):
 def nan(points):
     return points * np.nan
 
+def score(points):
+    return points[:, 0]
+
 def one_row(points):
     return points[:1]
 
@@ -147,7 +150,7 @@ def test_a_curve_is_kept_and_gone_on_with(place: Path) -> None:
 
 def test_the_warning_of_a_curve_is_about_the_rule_alone(place: Path) -> None:
     words = ("curve", "nets.py:net", "data.npz", "--radii", "0.2", "--eps", "0.05", "--inputs", 3)
-    _, out, _ = weakened(place, *words, "--budget", 1)
+    _, out, _ = weakened(place, *words, "--budget", 200)
     assert "WARNING" not in out
     _, out, _ = weakened(place, *words, "--method", "paper")
     assert "WARNING: this rule's error bound does not hold" in out
@@ -175,6 +178,9 @@ def test_misclassified_inputs_have_a_curve_of_their_own(place: Path) -> None:
         ("nets.py:net point.npy --radius 1 --eps .1 --eps-inner .2", "eps' = 0.2 must lie below"),
         ("nets.py:net point.npy --radius 1 --alpha 0", "alpha = 0 is no error probability"),
         ("nets.py:net point.npy --radius 1 --labels 3", "label 3 does not exist"),
+        ("nets.py:net point.npy --radius 1 --seed -1", "--seed -1 is not a seed; give"),
+        ("nets.py:net point.npy --radius 1 --eps 1e-12", "that takes at least 6,907,"),
+        ("nets.py:score point.npy --radius 1", "gives one score an input, and labels need one"),
         ("nets.py:net point.npy --radius 1 --labels 0,1,2", "every class is in the label set"),
         ("nets.py:net point.npy --radius 1 --labels x", "'x' is no whole number"),
         ("nets.py:net point.npy --radius 1 --method magic", "there is no method 'magic'"),

@@ -32,6 +32,7 @@ CHANGES = {
     "an edit of the same size": ("src/main.py", b"print('sat!!')\n"),
     "a build that differs at its beginning": ("solver", b"new" + bytes(299_997)),
     "a build that differs at its end": ("solver", bytes(299_997) + b"new"),
+    "a build that differs in its middle": ("solver", bytes(150_000) + b"new" + bytes(149_997)),
     "a build of another size": ("solver", bytes(300_001)),
     "a new library": ("src/fast.so.1", b""),
     "a new setting": ("config.yaml", b"slow: false\n"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from assay.analyse.determinism import determinism_of
 from assay.analyse.kept import Kept, LabelSet, Unviolated
 from assay.analyse.model import Model, network_model, runnable_model
 from assay.analyse.regions import Ball, BoxRegion, Norm, Region
+from assay.analyse.resolution import precise_enough
 from assay.analyse.sampling import Sampler
 from assay.errors import BadInput
 from assay.question.asked import read_specification, refuse_misfits
@@ -45,17 +48,7 @@ class Asked:
 
     def sampler(self, seed: int, purpose: str = "") -> Sampler:
         device, dtype = self.model.device, self.model.dtype
-        self._refuse_overflow()
         return Sampler(self.region, seed, purpose=purpose, device=device, dtype=dtype)
-
-    def _refuse_overflow(self) -> None:
-        box = self.region.box if isinstance(self.region, Ball) else self.region
-        most = float(max(abs(box.lower).max(), abs(box.upper).max()))
-        if most > torch.finfo(self.model.dtype).max / 4:
-            raise BadInput(
-                f"{self.model.name}: inputs as large as {most:g} overflow the model's numbers; "
-                "give a smaller radius or box"
-            )
 
     @property
     def description(self) -> dict[str, object]:
@@ -65,10 +58,38 @@ class Asked:
             **self.model.identity,
             "preprocessing": self.model.preprocessing.document,
             "device": self.model.device.type,
+            "numbers": self.numbers,
+            **determinism_of(self).document,
+            "warnings": list(self.warnings),
             "measure": self.region.measure,
             "region": self.region.document,
             **self.kept.description,
         }
+
+    @property
+    def numbers(self) -> str:
+        """What the model ran in: float32 or float64."""
+        return str(self.model.dtype).removeprefix("torch.")
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        """What a reader of any answer must know about the model."""
+        if self.model.is_widened:
+            yield (
+                "float32 is too coarse to tell the points of this region apart; the model ran in "
+                "float64, which may differ from what it says in float32."
+            )
+        found = determinism_of(self).warning
+        if found:
+            yield found
+
+
+def asked_about(model: Model, kept: Kept, region: Region) -> Asked:
+    """A question that can be sampled: with numbers that are fine enough, and a model that was
+    looked at; every sampling command asks this way."""
+    asked = Asked(precise_enough(model, region), kept, region)
+    determinism_of(asked)
+    return asked
 
 
 def around(
@@ -84,8 +105,12 @@ def around(
     """Inputs near one input; without labels, the one that the model gives there must stay."""
     flat = np.asarray(point, np.float64).reshape(-1)
     region = Ball(flat, radius, norm, valid, levels)
-    chosen = (predicted(model, flat),) if labels is None else labels
-    return Asked(model, LabelSet(chosen), region)
+    precise = precise_enough(model, region)
+    there = predicted(precise, flat)
+    kept = LabelSet((there,) if labels is None else labels)
+    assert precise.classes is not None
+    kept.refuse(precise.classes)
+    return asked_about(precise, kept, region)
 
 
 def predicted(model: Model, point: np.ndarray) -> int:
@@ -99,7 +124,7 @@ def of_case(network: Network, case: Case, *, device: torch.device | None = None)
     known = network.operators <= set(TORCH_OPERATORS)
     dtype = torch.float64 if known else torch.float32
     model = network_model(network, device=device, dtype=dtype)
-    return Asked(model, Unviolated(case.violation), BoxRegion.enclosing(case.box))
+    return asked_about(model, Unviolated(case.violation), BoxRegion.enclosing(case.box))
 
 
 def of_files(

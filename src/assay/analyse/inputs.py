@@ -97,10 +97,19 @@ def read_inputs(path: Path, layout: Layout = "chw") -> Inputs:
     return Inputs(points, labels.astype(np.int64), names)
 
 
+def refuse_one_score(classes: int) -> None:
+    """One number does not say from where on it means which class."""
+    if classes < 2:
+        raise BadInput(
+            "the model gives one score an input, and labels need one a class; for a score s that "
+            "is positive for class 1 return [0, s], for its probability p return [1 - p, p], or "
+            "state what the output must keep in a VNN-LIB file"
+        )
+
+
 def refuse_labels(data: Inputs, classes: int) -> None:
     """BadInput where a label is none of the model's classes."""
-    if classes < 2:
-        raise BadInput("the model gives one score an input; give a model with one a class")
+    refuse_one_score(classes)
     wrong = (data.labels < 0) | (data.labels >= classes)
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])

@@ -8,6 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from assay.analyse.inputs import refuse_one_score
 from assay.bounds.inequalities import Excesses
 from assay.errors import BadInput
 from assay.question.property import Violation
@@ -36,10 +37,9 @@ class LabelSet:
     def description(self) -> dict[str, object]:
         return {"labels": list(self.labels)}
 
-    def margins(self, scores: Tensor) -> Tensor:
-        classes = scores.shape[1]
-        if classes < 2:
-            raise BadInput("the model gives one score an input; give a model with one a class")
+    def refuse(self, classes: int) -> None:
+        """BadInput where a model with so many classes cannot be asked for these labels."""
+        refuse_one_score(classes)
         wrong = [label for label in self.labels if not 0 <= label < classes]
         if wrong:
             raise BadInput(
@@ -48,6 +48,10 @@ class LabelSet:
             )
         if len(set(self.labels)) == classes:
             raise BadInput("every class is in the label set, so nothing can fail; leave one out")
+
+    def margins(self, scores: Tensor) -> Tensor:
+        classes = scores.shape[1]
+        self.refuse(classes)
         inside = torch.zeros(classes, dtype=torch.bool, device=scores.device)
         inside[list(self.labels)] = True
         return scores[:, inside].amax(1) - scores[:, ~inside].amax(1)

@@ -6,6 +6,7 @@ not fit into memory, and refuses what no statistics can use: NaN, wrong shapes, 
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 import time
@@ -18,6 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from assay.analyse.determinism import Determinism
+from assay.analyse.model_identity import python_identity
 from assay.analyse.preprocessing import Preprocessing
 from assay.errors import AssayError, BadInput
 from assay.question.network import Network
@@ -42,7 +45,8 @@ class Model:
     """A classifier on inputs of a shape; `run` takes them as [n, *shape] after preprocessing.
 
     `queries` and `seconds` count what went through it; `rows` is the batch that suits it, found
-    by doubling while batches stay short. `classes` is how many scores it gave first.
+    by doubling while batches stay short. `classes` is how many scores it gave first. `wide_run`
+    makes a `run` for float64 where there is one.
     """
 
     name: str
@@ -56,9 +60,13 @@ class Model:
     seconds: float = 0.0
     rows: int = _SMALLEST_BATCH
     classes: int | None = None
+    wide_run: Callable[[], Run] | None = None
+    is_widened: bool = False
+    determinism: Determinism | None = None
     _most: int = _LARGEST_BATCH
     note: str = ""
     """What was chosen about the model that a person should know."""
+    _wide: Model | None = None
 
     def __post_init__(self) -> None:
         if any(length < 1 for length in self.shape):
@@ -82,6 +90,24 @@ class Model:
         """A copy whose batches do not depend on the clock: chains would follow any rounding."""
         rows = max(1, min(_LARGEST_BATCH, _STEADY_NUMBERS[self.device.type] // self.inputs))
         return replace(self, queries=0, seconds=0.0, rows=rows, _most=rows)
+
+    def widened(self) -> Model | None:
+        """The same model in float64, made once; None where it does not run in that."""
+        if self._wide is None and self.wide_run is not None:
+            try:
+                run = self.wide_run()
+            except Exception:  # anybody's module, which may not allow a copy
+                return None
+            backend = {"backend": "torch"} if "backend" in self.identity else {}
+            self._wide = replace(
+                self,
+                run=run,
+                dtype=torch.float64,
+                identity={**self.identity, **backend},
+                is_widened=True,
+                determinism=None,
+            )
+        return self._wide
 
     def scores(self, points: Tensor) -> Tensor:
         """Scores [n, classes] of points [n, inputs], in batches."""
@@ -253,6 +279,7 @@ def network_model(
         preprocessing or Preprocessing(),
         dtype,
         note=_on_the_processor(network) if device is not None and device != place else "",
+        wide_run=(lambda: _in_torch(network, torch.float64, place)) if known else None,
     )
 
 
@@ -268,23 +295,30 @@ def module_model(
     name: str = "",
     device: torch.device | None = None,
     preprocessing: Preprocessing | None = None,
+    file: Path | None = None,
 ) -> Model:
-    """A torch module on [n, *shape]; it is put into evaluation mode, on the device."""
+    """A torch module on [n, *shape]; it is put into evaluation mode, on the device.
+
+    `file` is the source file that made it, if that is not the file of its class.
+    """
     place = torch.device("cpu") if device is None else device
     found = module.eval().to(place)
-    digest = hashlib.sha256()
-    for key, value in found.state_dict().items():
-        digest.update(key.encode())
-        if isinstance(value, Tensor) and value.layout == torch.strided:
-            value = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-        digest.update(value.tobytes() if isinstance(value, np.ndarray) else str(value).encode())
-    identity = {"kind": "module", "class": type(module).__name__, "sha256": digest.hexdigest()}
-    title = name or type(module).__name__
+    kind = type(module).__name__
+    identity = {"kind": "module", "class": kind, **python_identity(module, file)}
+    title = name or kind
 
-    def run(points: Tensor) -> Any:
-        return found(points.clone())  # it may work in place, and points are ours
+    def run_of(used: torch.nn.Module) -> Run:
+        return lambda points: used(points.clone())  # it may work in place, and points are ours
 
-    return Model(title, shape, run, place, identity, preprocessing or Preprocessing())
+    return Model(
+        title,
+        shape,
+        run_of(found),
+        place,
+        identity,
+        preprocessing or Preprocessing(),
+        wide_run=lambda: run_of(copy.deepcopy(found).double()),
+    )
 
 
 def callable_model(
@@ -293,16 +327,17 @@ def callable_model(
     *,
     name: str = "",
     preprocessing: Preprocessing | None = None,
+    file: Path | None = None,
 ) -> Model:
-    """Any function from a float32 array [n, *shape] to scores [n, classes]."""
+    """Any function from a float32 array [n, *shape] to scores [n, classes]; `file` made it."""
     title = name or str(getattr(function, "__name__", type(function).__name__))
 
     def run(points: Tensor) -> Any:
         return function(points.numpy().copy())  # it may work in place, and points are ours
 
-    identity = {"kind": "callable", "name": title}
-    cpu = torch.device("cpu")
-    return Model(title, shape, run, cpu, identity, preprocessing or Preprocessing())
+    identity = {"kind": "callable", "name": title, **python_identity(function, file)}
+    cpu, done = torch.device("cpu"), preprocessing or Preprocessing()
+    return Model(title, shape, run, cpu, identity, done, wide_run=lambda: run)
 
 
 def _in_torch(network: Network, dtype: torch.dtype, device: torch.device) -> Run:

@@ -39,11 +39,13 @@ def model_named(
         )
     if options:
         raise BadInput(f"{text}: outputs and custom operators are named for ONNX files only")
-    found = _attribute(place, name, text)
+    found, file = _attribute(place, name, text)
     if isinstance(found, torch.nn.Module):
-        made = module_model(found, shape, name=text, device=device, preprocessing=preprocessing)
-        made.run = _silent(made.run)
-        return made
+        return _silenced(
+            module_model(
+                found, shape, name=text, device=device, preprocessing=preprocessing, file=file
+            )
+        )
     if not callable(found) or isinstance(found, type):
         raise BadInput(
             f"{text}: is a {type(found).__name__}; name a torch module or a function from a batch "
@@ -51,7 +53,16 @@ def model_named(
         )
     if device is not None and device.type != "cpu":
         raise BadInput(f"{text}: a function runs where it likes; leave --device out")
-    return callable_model(_silent(found), shape, name=text, preprocessing=preprocessing)
+    return _silenced(
+        callable_model(found, shape, name=text, preprocessing=preprocessing, file=file)
+    )
+
+
+def _silenced(model: Model) -> Model:
+    wide = model.wide_run
+    model.run = _silent(model.run)
+    model.wide_run = None if wide is None else lambda: _silent(wide())
+    return model
 
 
 def _silent(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -62,7 +73,8 @@ def _silent(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return run
 
 
-def _attribute(place: str, name: str, text: str) -> Any:
+def _attribute(place: str, name: str, text: str) -> tuple[Any, Path | None]:
+    """What the name means there, and the file that says so."""
     try:
         with redirect_stdout(sys.stderr):
             module = _file(Path(place)) if place.endswith(".py") else _module(place)
@@ -74,7 +86,8 @@ def _attribute(place: str, name: str, text: str) -> Any:
         ) from None
     if not hasattr(module, name):
         raise BadInput(f"{text}: {place} has no {name!r}; name a model in it")
-    return getattr(module, name)
+    file = getattr(module, "__file__", None)
+    return getattr(module, name), None if file is None else Path(file)
 
 
 def _module(place: str) -> Any:

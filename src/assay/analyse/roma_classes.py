@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from assay.analyse.asked import Asked
+from assay.analyse.asked import Asked, asked_about
 from assay.analyse.inputs import Inputs, refuse_labels
 from assay.analyse.kept import LabelSet
 from assay.analyse.mean_rate import mean_rate_interval
@@ -82,11 +82,17 @@ def assess_inputs(
                 surroundings.valid,
                 surroundings.levels,
             )
-            asked = Asked(model, LabelSet((int(kept),)), region)
+            asked = asked_about(model, LabelSet((int(kept),)), region)
             result = assess(asked, settings, number)
         except BadInput as error:
             raise BadInput(f"{name}: {error}") from None
         yield InputResult(name, int(label), int(predicted[number]), asked, result)
+
+
+def most_warned(results: Sequence[InputResult]) -> Asked:
+    """The question whose warnings hold for the whole: the first that needed finer numbers."""
+    widened = (r.asked for r in results if r.asked.model.is_widened)
+    return next(widened, results[0].asked)
 
 
 def by_class(results: Sequence[InputResult], confidence: float) -> tuple[ClassResult, ...]:

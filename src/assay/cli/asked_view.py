@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assay import __version__
+from assay.cli.output import print_line
 
 if TYPE_CHECKING:
     from assay.analyse.asked import Asked
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 def asked_document(asked: Asked, options: PointOptions) -> dict[str, Any]:
     asked_for = {"input": str(options.where), "index": options.index, "seed": options.seed}
     return {"assay": __version__, **asked.description, **asked_for}
+
+
+def print_warnings(asked: Asked) -> None:
+    for warning in asked.warnings:
+        print_line(f"WARNING: {warning}")
 
 
 def asked_sentence(asked: Asked) -> str:

@@ -47,6 +47,8 @@ def count(
     from assay.analyse.count.counting import Search
     from assay.analyse.count.settings import Settings
     from assay.analyse.count.undecided import sample_undecided
+    from assay.analyse.regions import BoxRegion
+    from assay.analyse.resolution import refuse_coarse_box
     from assay.cli.count_view import Answer, counting_progress, show_counts
     from assay.cli.process_signals import STOPPED_EXIT
     from assay.question.asked import read_question
@@ -57,6 +59,8 @@ def count(
     cases = merged_by_box(specification.cases)
     if not cases:
         raise BadInput(f"{vnnlib}: its conditions exclude every input; state a box")
+    for case in cases if samples else ():
+        refuse_coarse_box(str(vnnlib), BoxRegion.enclosing(case.box))
     answers: list[Answer] = []
     stopped = False
     for case in cases:

@@ -9,7 +9,7 @@ from typing import Any
 
 from assay import __version__
 from assay.analyse.asked import Asked
-from assay.analyse.roma_classes import ClassResult, InputResult, Surroundings
+from assay.analyse.roma_classes import ClassResult, InputResult, Surroundings, most_warned
 from assay.analyse.roma_counted import RateInterval, RomaCounted, RomaSettings
 from assay.cli.asked_options import PointOptions
 
@@ -38,8 +38,9 @@ def data_set_document(
     surroundings: Surroundings,
     seconds: float,
 ) -> dict[str, Any]:
-    description = results[0].asked.description
+    description, warned = results[0].asked.description, most_warned(results)
     shared = {key: value for key, value in description.items() if key != "labels"}
+    shared |= {"numbers": warned.numbers, "warnings": list(warned.warnings)}
     return {
         **_head(shared, settings, options, seconds),
         "surroundings": asdict(surroundings),

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.analyse.asked import Asked
-from assay.analyse.roma_classes import ClassResult, InputResult, Surroundings
+from assay.analyse.roma_classes import ClassResult, InputResult, Surroundings, most_warned
 from assay.analyse.roma_counted import RateInterval, RomaCounted, RomaSettings
 from assay.cli.asked_options import PointOptions
+from assay.cli.asked_view import print_warnings
 from assay.cli.output import print_json, print_line, print_table
 from assay.cli.roma_document import data_set_document, input_document
 
@@ -28,6 +29,7 @@ def show_input(
         return
     for line in _sentences(found, settings):
         print_line(line)
+    print_warnings(asked)
     print_line(f"{asked.region.measure}; {seconds:.2f} s.")
 
 
@@ -51,6 +53,7 @@ def show_inputs(
     _show_classes(classes, settings)
     for line in _data_set_sentences(results, settings, surroundings, options.where):
         print_line(line)
+    print_warnings(most_warned(results))
     print_line(f"{results[0].asked.region.measure}, around each input; {seconds:.2f} s.")
 
 

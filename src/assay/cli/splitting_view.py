@@ -10,7 +10,7 @@ from typing import Any
 from assay.analyse.asked import Asked
 from assay.analyse.splitting import CONFIDENCE, NO_GUARANTEE, Splitting, SplittingSettings, Stage
 from assay.cli.asked_options import PointOptions
-from assay.cli.asked_view import asked_document, asked_sentence
+from assay.cli.asked_view import asked_document, asked_sentence, print_warnings
 from assay.cli.output import print_json, print_line, told_progress
 
 _UNSURE = 0.3
@@ -52,6 +52,7 @@ def show_splitting(
     print_line(f"{len(found.repeats)} repeats of {settings.particles:,} particles: {ends}.")
     for warning in _warnings(found):
         print_line(f"WARNING: {warning}")
+    print_warnings(asked)
     low, high = found.counted
     print_line(
         f"Proved with confidence {CONFIDENCE:.0%}, by {found.failures:,} failures of the "
@@ -112,7 +113,7 @@ def _document(
         },
         "lowest_margin": found.lowest,
         "endings": found.endings,
-        "warnings": list(_warnings(found)),
+        "warnings": [*asked.warnings, *_warnings(found)],
         "repeats": [asdict(repeat) for repeat in found.repeats],
         "queries": found.queries,
         "seconds": found.seconds,

@@ -85,12 +85,12 @@ def decide(options: DecisionOptions) -> None:
 
       assay weakened decide net.onnx query.vnnlib --eps 0.001
     """
-    from assay.analyse.rules import rule_for
     from assay.analyse.weakened.decide import decide as decided
+    from assay.analyse.weakened.within_budget import rule_within
     from assay.cli.asked_options import asked_of
     from assay.cli.weakened_view import sample_progress, show_decided
 
-    rule = rule_for(options.method, options.promise)
+    rule = rule_within(options.method, options.promise, options.budget)
     asked = asked_of(options)
     with sample_progress() as heard:
         found = decided(asked, rule, seed=options.seed, budget=options.budget, heard=heard)
@@ -118,6 +118,7 @@ def radius(
     """
     from assay.analyse.asked import around, predicted
     from assay.analyse.weakened.radius import Search, largest_radius
+    from assay.analyse.weakened.within_budget import rule_within
     from assay.cli.asked_options import label_set, model_and_input, norm_of, valid_range
     from assay.cli.weakened_view import show_radius, step_progress
 
@@ -133,23 +134,25 @@ def radius(
         seed=options.seed,
         budget=options.budget,
     )
+    rule_within(search.method, search.each, search.budget)
     model, point = model_and_input(options)
     norm, valid = norm_of(options), valid_range(options)
-    there = predicted(model, point)
-    labels = label_set(options.labels) or (there,)
+    labels = label_set(options.labels) or (predicted(model, point),)
+
+    def asked_at(radius: float) -> Asked:
+        return around(model, point, labels, radius, norm, valid=valid, levels=options.levels)
+
+    there = predicted(asked_at(options.radius).model, point)
     if there not in labels:
         listed = ", ".join(map(str, labels))
         raise BadInput(
             f"{options.where}: the model says {there} at the input itself, so the smallest balls "
             f"are the worst for {listed} and a search makes no sense; use decide with a radius"
         )
-
-    def asked_at(radius: float) -> Asked:
-        return around(model, point, labels, radius, norm, valid=valid, levels=options.levels)
-
     with step_progress(search) as heard:
         found = largest_radius(asked_at, search, heard)
-    show_radius(asked_at(options.radius), found, options, options.as_json)
+    narrowest = asked_at(min(step.radius for step in found.steps))
+    show_radius(asked_at(options.radius), narrowest, found, options, options.as_json)
 
 
 @group.command()
@@ -188,6 +191,7 @@ def curve(
 
       assay weakened curve net.onnx digits.npz --radii 0.1 --points misclassified
     """
+    from assay.analyse.weakened.within_budget import rule_within
     from assay.cli.asked_options import model_and_inputs, norm_of, numbers_of, valid_range
     from assay.cli.output import shown_progress
     from assay.cli.weakened_view import show_curve
@@ -206,6 +210,8 @@ def curve(
         options.seed,
         budget,
     )
+    for promise in settings.promises:
+        rule_within(method, promise, budget)
     model, data = model_and_inputs(options)
     stoppable = nullcontext() if output is None else resumable()
     with stoppable, shown_progress("curve") as watcher:

@@ -13,7 +13,7 @@ from assay.analyse.decision import Decision, Verdict
 from assay.analyse.weakened.decide import Decided
 from assay.analyse.weakened.radius import Radius, Search, Step
 from assay.cli.asked_options import PointOptions
-from assay.cli.asked_view import asked_document, asked_sentence
+from assay.cli.asked_view import asked_document, asked_sentence, print_warnings
 from assay.cli.output import print_json, print_line, print_table, told_progress
 from assay.report.curve_chart import curve_chart
 from assay.suite.curving import DECISIONS, DOCUMENT, TABLE, Curve, document_of
@@ -68,6 +68,7 @@ def show_decided(
     print_line(_promised(found))
     if note := _interval_note(found):
         print_line(note)
+    print_warnings(asked)
     print_line(asked_sentence(asked))
 
 
@@ -116,9 +117,13 @@ def _counts(found: Decided) -> str:
     )
 
 
-def show_radius(asked: Asked, found: Radius, options: PointOptions, as_json: bool) -> None:
+def show_radius(
+    asked: Asked, narrowest: Asked, found: Radius, options: PointOptions, as_json: bool
+) -> None:
+    """`asked` at the largest radius, and `narrowest` at the smallest, which needs finer numbers."""
     if as_json:
-        print_json({**asked_document(asked, options), **_radius_document(found)})
+        warnings = {"warnings": list(narrowest.warnings)}
+        print_json({**asked_document(asked, options), **warnings, **_radius_document(found)})
         return
     promise = found.search.promise
     header = ("radius", "for", "verdict", "failures", "samples", "rate is in")
@@ -147,6 +152,7 @@ def show_radius(asked: Asked, found: Radius, options: PointOptions, as_json: boo
     notes = [note for step in found.steps if (note := _interval_note(step.decided))]
     for note in notes[:1]:
         print_line(note)
+    print_warnings(narrowest)
 
 
 def show_curve(found: Curve, folder: Path | None, as_json: bool) -> None:
@@ -178,6 +184,8 @@ def show_curve(found: Curve, folder: Path | None, as_json: bool) -> None:
         f"eps' or less; both hold with confidence {found.head['confidence']:g}, in each row by "
         "itself."
     )
+    for warning in found.checks["warnings"]:
+        print_line(f"WARNING: {warning}")
     if folder is not None:
         names = ", ".join(str(folder / name) for name in (TABLE, PICTURE, DOCUMENT, DECISIONS))
         before = f"; {found.already} decisions were known before" if found.already else ""

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from assay.errors import BadInput
 from assay.judge.answers import read_vnncomp
+from assay.judge.called_files import called_files
+from assay.judge.source_version import program_hashes_of
 from assay.judge.task import Invocation, Question
 from assay.judge.tool_names import safe_name
 from assay.judge.verifier import Verifier
@@ -102,10 +104,15 @@ def _absolute(word: str) -> str:
 
 
 def _fingerprint(words: list[str]) -> str:
-    """A short hash of the command and of every file it names: another tool, another version."""
+    """A short hash of the command, of every file it names, and of those that its scripts call."""
     digest = hashlib.sha256("\0".join(words).encode())
-    for word in words:
-        path = Path(word)
-        if path.is_file():
-            digest.update(path.read_bytes())
+    named = [Path(word) for word in words if Path(word).is_file()]
+    for path in named:
+        digest.update(path.read_bytes())
+    known = {path.resolve() for path in named}
+    for path in named:
+        called = [each for each in called_files([path], path.parent) if each not in known]
+        known.update(called)
+        for name, found in program_hashes_of(called).items():
+            digest.update(f"{name} {found} ".encode(errors="surrogateescape"))
     return f"command {digest.hexdigest()[:12]}"

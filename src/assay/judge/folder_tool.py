@@ -7,8 +7,14 @@ from pathlib import Path
 
 from assay.errors import BadInput
 from assay.judge.answers import read_vnncomp
+from assay.judge.called_files import called_files
 from assay.judge.drivers import vnncomp_scripts
-from assay.judge.source_version import programs_version, source_version
+from assay.judge.source_version import (
+    files_version,
+    is_left_out,
+    program_hashes,
+    source_version,
+)
 from assay.judge.task import Invocation, Question
 from assay.judge.tool_names import safe_name
 from assay.judge.verifier import Verifier
@@ -25,9 +31,13 @@ def folder_verifier(path: Path) -> Verifier:
     folder = path.resolve()
     scripts = _scripts(folder)
 
+    def files() -> dict[str, str]:
+        called = called_files([scripts / name for name in _SCRIPTS], folder)
+        return program_hashes(folder, [path for path in called if not is_left_out(path, folder)])
+
     def version() -> str:
-        files = programs_version(folder, [scripts / name for name in _SCRIPTS])
-        return ", ".join(part for part in (source_version(folder), files) if part)
+        commit = source_version(folder)
+        return ", ".join(part for part in (commit, files_version(files())) if part)
 
     def invoke(question: Question, task_folder: Path) -> Invocation:
         files = (str(question.onnx.absolute()), str(question.vnnlib.absolute()))
@@ -54,6 +64,7 @@ def folder_verifier(path: Path) -> Verifier:
         version=version,
         invoke=invoke,
         read=read_vnncomp,
+        files=files,
     )
 
 

@@ -29,6 +29,7 @@ RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"
 LOGS = "logs"
 _NEW_RUN_FILE = f"{RUN_FILE}.new"
+_MOST_NAMED = 3
 _OPTIONS = {
     "timeout_s": "--timeout",
     "memory_mb": "--memory",
@@ -104,34 +105,44 @@ class RunFolder:
 
 @contextmanager
 def open_run(
-    path: Path, benchmark: Path, plan: Mapping[str, Any], versions: Mapping[str, str]
+    path: Path,
+    benchmark: Path,
+    plan: Mapping[str, Any],
+    versions: Mapping[str, str],
+    tools: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Iterator[RunFolder]:
     """Begin or continue the run in `path`; `plan` must be what began it.
 
     Verifiers may join, but one that is there keeps its version. `benchmark` is where its files
-    are; that may change as long as the bytes do not.
+    are; that may change as long as the bytes do not. `tools` says which `files`, by hash, the
+    version of a verifier rests on.
     """
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
-        _document(path, plan, versions)  # a folder that is not ours is left as it is
+        _document(path, plan, versions, tools)  # a folder that is not ours is left as it is
         stream = (path / RESULTS_FILE).open("ab", buffering=0)
     with stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise BadInput(f"{path}: another run is writing here; wait for it") from None
-        document = _document(path, plan, versions)
+        document = _document(path, plan, versions, tools)
         document["benchmark"] = str(benchmark.absolute())
         with writing(path):
             _cut_torn_line(path / RESULTS_FILE, stream)
         yield RunFolder(path, stream, document, list(read_results(path / RESULTS_FILE)))
 
 
-def refuse_other_run(path: Path, plan: Mapping[str, Any], versions: Mapping[str, str]) -> None:
+def refuse_other_run(
+    path: Path,
+    plan: Mapping[str, Any],
+    versions: Mapping[str, str],
+    tools: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
     """Raise BadInput where a run with this plan, or the part of it given, could not go on."""
     if path.exists():
         with writing(path):
-            _document(path, plan, versions)
+            _document(path, plan, versions, tools)
 
 
 def said_setting(key: str, value: Any) -> str:
@@ -156,11 +167,17 @@ def read_plan(path: Path) -> dict[str, Any]:
     return plan
 
 
-def _document(path: Path, plan: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:
+def _document(
+    path: Path,
+    plan: Mapping[str, Any],
+    versions: Mapping[str, str],
+    tools: Mapping[str, Mapping[str, Any]] | None,
+) -> dict[str, Any]:
     """The content of run.json with these verifiers; raises BadInput if it is of another run."""
+    tools = tools or {}
     if not (path / RUN_FILE).exists():
         _refuse_something_else(path)
-        return {**plan, "verifiers": dict(versions), "sessions": []}
+        return {**plan, "verifiers": dict(versions), "tools": dict(tools), "sessions": []}
     found = read_plan(path)
     for key, value in plan.items():
         if found.get(key) != value:
@@ -170,11 +187,25 @@ def _document(path: Path, plan: Mapping[str, Any], versions: Mapping[str, str]) 
         raise BadInput(f"{path / RUN_FILE}: is damaged; choose a new folder")
     for name, version in versions.items():
         if known.get(name, version) != version:
+            changed = _changed_files(found.get("tools"), tools, name)
             raise BadInput(
-                f"{path}: holds results of {name} {known[name]} where {version} is here; "
+                f"{path}: holds results of {name} {known[name]} where {version} is here{changed}; "
                 "choose a new folder"
             )
-    return {**found, "verifiers": {**known, **versions}}
+    kept = found.get("tools")
+    tools = {**(kept if isinstance(kept, dict) else {}), **tools}
+    return {**found, "verifiers": {**known, **versions}, "tools": tools}
+
+
+def _changed_files(before: Any, now: Mapping[str, Mapping[str, Any]], name: str) -> str:
+    """In brackets, the files of a tool that differ from those of the run, if that is known."""
+    try:
+        old, new = before[name]["files"], now[name]["files"]
+        differing = sorted(file for file in {*old, *new} if old.get(file) != new.get(file))
+    except (KeyError, TypeError, AttributeError):
+        return ""
+    more = f" and {len(differing) - _MOST_NAMED} more" if len(differing) > _MOST_NAMED else ""
+    return f" ({', '.join(differing[:_MOST_NAMED])}{more} changed)" if differing else ""
 
 
 def _difference(key: str, before: Any, now: Any) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import assay
 from assay.errors import BadInput
+from assay.judge.called_files import NOT_COVERED
 from assay.judge.engine import Engine, Job, LocalEngine
 from assay.judge.execute import Task
 from assay.judge.host import this_host
@@ -53,7 +54,7 @@ def run(
     hashes = question_hashes(benchmark)
     plan = {**settled_plan(settings), "benchmark_sha256": benchmark_sha256(benchmark, hashes)}
     proved_truths(benchmark, hashes)  # a truth that does not hold is told before hours of work
-    with open_run(target, benchmark.path, plan, versions) as folder:
+    with open_run(target, benchmark.path, plan, versions, tool_files(verifiers)) as folder:
         done = folder.done
         jobs = _jobs(benchmark, verifiers, versions, settings)
         jobs = [job for job in jobs if job.task.key not in done]
@@ -70,6 +71,15 @@ def run(
 def installed_versions(verifiers: Sequence[Verifier]) -> dict[str, str]:
     """The version of each; BadInput names the first that is not here, and how to get it."""
     return {verifier.name: _version(verifier) for verifier in verifiers}
+
+
+def tool_files(verifiers: Sequence[Verifier]) -> dict[str, dict[str, Any]]:
+    """What the versions of the user's own tools rest on, and what they do not cover."""
+    return {
+        verifier.name: {"files": verifier.files(), "not_covered": NOT_COVERED}
+        for verifier in verifiers
+        if verifier.files is not None
+    }
 
 
 def _version(verifier: Verifier) -> str:

@@ -26,6 +26,7 @@ class Verifier:
     it takes, None when that is not known: then only running it tells. `read` parses the result
     file strictly and raises Garbled or Refused; a missing file is the runner's business.
     `environment` is what `assay verifiers install` makes, None when there is nothing to make.
+    `files` gives the hash of every file that the version of a user's own tool rests on.
     """
 
     name: str
@@ -37,3 +38,4 @@ class Verifier:
     read: Callable[[str], Answer]
     threads: int = 1
     environment: Environment | None = None
+    files: Callable[[], dict[str, str]] | None = None

@@ -22,12 +22,16 @@ import numpy as np
 import torch
 
 from assay import __version__
-from assay.analyse.asked import around
+from assay.analyse.asked import Asked, around, asked_about
+from assay.analyse.determinism import determinism_of
 from assay.analyse.inputs import Inputs, refuse_labels
+from assay.analyse.kept import LabelSet
 from assay.analyse.model import Model
+from assay.analyse.model_identity import identity_changes
 from assay.analyse.promise import MOST_SAMPLES, Promise
 from assay.analyse.randomness import stream_key
 from assay.analyse.regions import Ball, Norm
+from assay.analyse.resolution import precise_enough
 from assay.analyse.rules import named, rule_for
 from assay.analyse.weakened.curve import UNDECIDED, CurvePoint, InputDecision, curve_points
 from assay.analyse.weakened.decide import decide_all
@@ -93,6 +97,8 @@ class Curve:
     points: tuple[CurvePoint, ...]
     already: int
     seconds: float
+    checks: dict[str, Any]
+    """What was seen of the model before it was asked."""
 
     @property
     def promise_holds(self) -> bool:
@@ -129,7 +135,7 @@ def curve_over(
     """Decide everything that is not known yet; with a folder, what is decided is kept in it."""
     begun = time.perf_counter()
     chosen, correct = chosen_inputs(model, data, settings)
-    _refuse_places(chosen, settings)
+    narrowest = _narrowest(model, chosen, settings)
     head = {
         "assay": __version__,
         "model": model.name,
@@ -155,16 +161,23 @@ def curve_over(
         holds = named(settings.method).holds
         points = curve_points(decisions, settings.promises, settings.confidence, holds=holds)
         seconds = time.perf_counter() - begun
-        curve = Curve(head, tuple(decisions), tuple(points), len(known), seconds)
+        checks = {
+            "numbers": narrowest.numbers,
+            **determinism_of(narrowest).document,
+            "warnings": list(narrowest.warnings),
+        }
+        curve = Curve(head, tuple(decisions), tuple(points), len(known), seconds, checks)
         if folder is not None:
             write_whole(folder / TABLE, _table(points).encode())
             write_whole(folder / DOCUMENT, json.dumps(document_of(curve), indent=1).encode())
     return curve
 
 
-def _refuse_places(data: Inputs, settings: CurveSettings) -> None:
-    """What would stop the curve half-way is said before it begins."""
-    for name, point in zip(data.names, data.points, strict=True):
+def _narrowest(model: Model, data: Inputs, settings: CurveSettings) -> Asked:
+    """The first question that needs the finest numbers; what would stop the curve half-way is said
+    before it begins."""
+    found: Asked | None = None
+    for name, point, label in zip(data.names, data.points, data.labels, strict=True):
         try:
             ball = Ball(
                 point.reshape(-1),
@@ -175,8 +188,13 @@ def _refuse_places(data: Inputs, settings: CurveSettings) -> None:
             )
             if settings.levels is not None:
                 ball.grid()
+            precise = precise_enough(model, ball)
+            if found is None or (precise.is_widened and not found.model.is_widened):
+                found = asked_about(precise, LabelSet((int(label),)), ball)
         except BadInput as error:
             raise BadInput(f"{name}: {error}") from None
+    assert found is not None
+    return found
 
 
 def document_of(curve: Curve) -> dict[str, Any]:
@@ -184,6 +202,7 @@ def document_of(curve: Curve) -> dict[str, Any]:
     return {
         **curve.head,
         "promise_holds": curve.promise_holds,
+        **curve.checks,
         "seconds": round(curve.seconds, 3),
         "curve": points,
         "decisions": _with_intervals(curve),
@@ -218,10 +237,9 @@ def _known(
         journal.restart(head)  # an attempt that decided nothing
         return {}
     if journal.head != head:
-        different = sorted(k for k in {*head, *journal.head} if head.get(k) != journal.head.get(k))
         raise BadInput(
-            f"{place}: holds a curve with another {', '.join(different)}; choose another folder, "
-            "or move this one away"
+            f"{place}: holds a curve {_difference(journal.head, head)}; choose another folder, or "
+            "move this one away"
         )
     found: dict[_Key, list[InputDecision]] = {}
     for line in journal.lines:
@@ -231,6 +249,14 @@ def _known(
         except (KeyError, TypeError, IndexError):
             continue
     return found
+
+
+def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+    different = sorted(k for k in {*now, *before} if now.get(k) != before.get(k))
+    changed = list(identity_changes(before, now))
+    if "model" in different or not changed:
+        return f"with another {', '.join(different)}"
+    return f"of {now['model']} as it was before {' and '.join(changed)} changed"
 
 
 def _decided(
