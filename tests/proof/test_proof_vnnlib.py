@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_claims import question
 
+from assay.errors import BadInput
 from assay.proof.arithmetic import Rejected, Unsupported
 from assay.proof.vnnlib import Inequality, Question, read
 from assay.question import vnnlib as other_reader
@@ -169,16 +170,34 @@ def test_boxes_must_be_complete(text: str) -> None:
         read(text.encode())
 
 
-@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
-def test_every_line_end_ends_a_comment(end: str) -> None:
-    found = reading(f"; only a comment{end}(assert (<= X_0 0.25)){end}(assert (<= Y_0 0))")
-    assert found.upper == (F(1, 4),)
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_line_ends_end_a_comment(end: str) -> None:
+    text = f"; only a comment{end}(assert (<= X_0 0.25)){end}(assert (<= Y_0 0))"
+    assert reading(text).upper == (F(1, 4),)
+    (case,) = other_reader.read(question(ONE, 3, text), "text").cases
+    assert case.box.upper == (F(1, 4),)
 
 
-@pytest.mark.parametrize("character", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028"])
-def test_no_comment_hides_what_another_reader_would_see(character: str) -> None:
+LINE_ENDS_FOR_SOME = ["\r", "\r\r\n", "\n\r", *"\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\0"]
+
+
+@pytest.mark.parametrize("character", LINE_ENDS_FOR_SOME, ids=ascii)
+@pytest.mark.parametrize(
+    "text",
+    ["; comment{}(assert (<= X_0 0.25))\n(assert (<= Y_0 0))", "(assert{}(<= Y_0 0))"],
+    ids=["in a comment", "in a command"],
+)
+def test_no_comment_hides_what_another_reader_would_see(text: str, character: str) -> None:
+    """Marabou ends a comment at LF only: `; a remark\\r(assert ...)` asserted nothing there."""
     with pytest.raises((Rejected, Unsupported)):
-        reading(f"; comment{character}(assert (<= X_0 0.25))\n(assert (<= Y_0 0))")
+        reading(text.format(character))
+    with pytest.raises(BadInput, match=r"text:[0-9]+:[0-9]+: .* is not plain text"):
+        other_reader.read(question(ONE, 3, text.format(character)), "text")
+
+
+def test_comments_of_the_other_reader_may_be_in_any_language() -> None:
+    text = question(ONE, 3, "; größer als 0 — ≥\t!\n(assert (<= Y_0 0))")
+    assert len(other_reader.read(text, "text").cases) == 1
 
 
 @pytest.mark.parametrize(

@@ -108,9 +108,10 @@ class BallNetwork:
                 raise Rejected(f"{step.output[:40]!a} is not finite in balls")
             if len(result.entries) > MOST_ENTRIES or work > _MOST_WORK:
                 raise Unsupported(f"{step.output[:40]!a} makes the network too large for balls")
-        found = values[self.graph.output].shape
-        if found != self.graph.output_shape:
-            raise Rejected(f"the network makes shape {found}, not {self.graph.output_shape}")
+        if not self.graph.declared.keys() <= {*values, *self.graph.integers}:
+            raise Unsupported("the network declares shapes that are not followed in balls")
+        for name, found in values.items():
+            self.graph.check_shape(name, found.shape)
         return values
 
     def work(self, values: Values) -> int:

@@ -164,6 +164,7 @@ def follow(
         if windows > MOST_WINDOWS:
             raise Unsupported(f"{node.place()} makes the network too large for the checker")
         name = node.output
+        graph.check_shape(name, shape)
     if not isinstance(affine, Affine):
         raise Unsupported("the network does not end in a matrix that makes its output")
     return Chain(tuple(layers), affine), name, shape

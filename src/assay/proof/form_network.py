@@ -138,6 +138,7 @@ def _along_branch(graph: Graph, nodes: list[Node], space: Space) -> list[Form]:
             if nodes[end].inputs != (name,) or nodes[end].attributes or nodes[end].lists:
                 raise Unsupported(f"{nodes[end].place()} is not a plain curve")
             name = nodes[end].output
+            graph.check_shape(name, shape)
             forms = [space.bent(nodes[end].operator, form) for form in forms]
     if shape != graph.output_shape or forms is None:
         raise Rejected(f"a branch makes shape {shape} and the network {graph.output_shape}")

@@ -75,6 +75,7 @@ def read_residual_network(graph: Graph) -> ResidualNetwork:
             raise Unsupported(f"{node.place()} ends a block that has a pool, or not one ReLU")
         blocks.append(Block(inside.hidden[0], inside.last))
         name, start = node.output, place + 1
+        graph.check_shape(name, shape)
     outside, name, shape = follow(graph, graph.nodes[start:], name, shape)
     if outside.below or name != graph.output:
         raise Unsupported("the network does not end in one affine map after its last block")

@@ -15,8 +15,9 @@ from typing import Any
 
 from assay.proof.arithmetic import Rejected, Unsupported, decimal
 
-# plain text only: a line that some reader ends elsewhere must not hide an assertion in a comment
-_TOKEN = re.compile(r"[ \t\r\n]+|;[\t -~]*|([()]|[!-'*-:<-~]+)|(.)", re.DOTALL)
+# printable ASCII, spaces, tabs and line ends LF or CR LF, in comments too: where some reader ends
+# a line elsewhere (at a lone CR, a form feed, ...), a comment could hide an assertion from it
+_TOKEN = re.compile(r"(?:[ \t\n]|\r\n)+|;[\t -~]*|([()]|[!-'*-:<-~]+)|(.)", re.DOTALL)
 _VARIABLE = re.compile(r"[XY]_(?:0|[1-9]\d{0,8})", re.ASCII)
 _MOST_BYTES = 1 << 25
 _MOST_LITERALS = 1_000_000
@@ -96,7 +97,10 @@ def _commands(data: bytes) -> Iterator[Any]:
     for match in _TOKEN.finditer(data.decode("ascii")):
         token: Any = match[1]
         if match[2]:
-            raise Rejected("the VNN-LIB file holds a character that is not text")
+            raise Rejected(
+                f"the VNN-LIB file holds {match[2]!a} at byte {match.start()}: only printable "
+                "ASCII, spaces, tabs and line ends LF or CR LF are read"
+            )
         if token == "(":
             if len(opened) == 50:
                 raise Unsupported("the VNN-LIB file is nested too deeply")

@@ -26,6 +26,7 @@ from assay.question.attributes import constant_value, read_attributes
 from assay.question.folding import fold, foldable
 from assay.question.initializers import decode, frozen
 from assay.question.node_order import node_label, ordered
+from assay.question.one_network import refuse_ambiguity
 from assay.question.shapes import LARGEST_TENSOR, ShapeError, TensorType, checked_shape, infer
 
 OPSETS = range(7, onnx.defs.onnx_opset_version() + 1)
@@ -106,6 +107,7 @@ def _parse(data: bytes, place: str) -> onnx.ModelProto:
         model = onnx.ModelProto.FromString(data)
     except DecodeError:
         raise BadInput(f"{place}: not an ONNX file (no protobuf); give an ONNX model") from None
+    refuse_ambiguity(data, place)
     if not model.HasField("graph") or not model.graph.node:
         raise BadInput(f"{place}: holds no graph; give an ONNX model")
     if not 3 <= model.ir_version <= onnx.IR_VERSION:

@@ -242,6 +242,6 @@ def _truth(entry: FolderEntry) -> Truth:
 
 
 def _moved(request: Request, entry: FolderEntry) -> Fraction:
-    case = vnnlib.read(entry.vnnlib.read_text(encoding="utf-8"), str(entry.vnnlib)).cases[0]
+    case = vnnlib.read(entry.vnnlib.read_bytes().decode(), str(entry.vnnlib)).cases[0]
     middles = [(a + b) / 2 for a, b in zip(case.box.lower, case.box.upper, strict=True)]
     return max(abs(m - c) for m, c in zip(middles, request.centre, strict=True))
