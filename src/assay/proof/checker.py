@@ -21,6 +21,7 @@ from assay.proof.reader import Graph
 from assay.proof.rules import RULES, WITH_ARRAYS
 from assay.proof.violating_share import violating_share
 from assay.proof.vnnlib import Question
+from assay.proof.work import limited
 
 _SCHEMA = 1
 MOST_BYTES = 1 << 28
@@ -94,9 +95,10 @@ def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None = 
     try:
         claim = _read_truth(truth)
         _check_digests(claim, onnx, vnnlib_text, arrays)
-        question, graph = _read_question(onnx, vnnlib_text)
-        decide = _check_robust if claim["answer"] == "robust" else _check_violated
-        margin = decide(claim, Claim(question, graph, arrays))
+        with limited():
+            question, graph = _read_question(onnx, vnnlib_text)
+            decide = _check_robust if claim["answer"] == "robust" else _check_violated
+            margin = decide(claim, Claim(question, graph, arrays))
         return Verdict("verified", claim["answer"], margin, claim["guard"])
     except Rejected as reason:
         return Verdict("rejected", reason=str(reason))
@@ -106,7 +108,8 @@ def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None = 
 
 def proven_margin(onnx: bytes, vnnlib_text: bytes, kind: str, arrays: bytes | None) -> Fraction:
     """The margin that a robust certificate proves; raises Rejected or Unsupported if none."""
-    return _rule(kind)(Claim(*_read_question(onnx, vnnlib_text), arrays)).margin
+    with limited():
+        return _rule(kind)(Claim(*_read_question(onnx, vnnlib_text), arrays)).margin
 
 
 def _read_question(onnx: bytes, vnnlib_text: bytes) -> tuple[Question, Graph]:

@@ -10,7 +10,7 @@ default.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -72,6 +72,8 @@ class Graph:
     integers: dict[str, tuple[int, ...]]
     nodes: tuple[Node, ...]
     declared: dict[str, tuple[int, ...]]
+    made: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
+    """Layers made so far, for all nodes that share them."""
 
     def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
         """Reject a shape that contradicts what the file declares."""
@@ -204,7 +206,8 @@ def _tensor(tensor: TensorProto, place: str) -> Tensor:
     raw = tensor.raw_data
     if _data_field(tensor, place) == "float_data":
         # protobuf hands float32 fields out as wider numbers; packing them back is lossless
-        raw = struct.pack(f"<{len(tensor.float_data)}f", *tensor.float_data)
+        parts = (tensor.float_data[i : i + 4096] for i in range(0, len(tensor.float_data), 4096))
+        raw = b"".join(struct.pack(f"<{len(part)}f", *part) for part in parts)
     if len(raw) != 4 * prod(dims):
         raise Rejected(f"{place} has {len(raw)} bytes for shape {dims}")
     return Tensor(tensor.name, dims, raw)
