@@ -57,7 +57,8 @@ def same_layer(width: int, depth: int, kind: str, spread: float = 1.0, **more: A
     """One matrix again and again; entries with long numerators if they differ in size."""
     weight = np.full((width, width), 1.0000001 / width, np.float32)
     weight[0, 0] *= np.float32(spread)
-    constants = {"W": weight, "b": [1e-45] * width, "V": [[1.0] * width], "v": [1.0]}
+    sign = -1.0 if kind == "witness" else 1.0
+    constants = {"W": weight, "b": [1e-45] * width, "V": [[sign] * width], "v": [sign]}
     nodes, name = [], "x"
     for i in range(depth):
         nodes += [
@@ -83,7 +84,8 @@ def same_kernel(side: int, depth: int, image: int, kind: str, **more: Any) -> Cl
         name = f"z{i}"
     nodes += [node("Flatten", [name], ["f"]), node("Gemm", ["f", "V", "v"], ["y"], transB=1)]
     size = image * image
-    constants = {"K": kernel, "c": [0.0], "V": [[1.0] * size], "v": [1.0]}
+    sign = -1.0 if kind == "witness" else 1.0
+    constants = {"K": kernel, "c": [0.0], "V": [[sign] * size], "v": [sign]}
     return claim(model(nodes, constants, (1, 1, image, image), (1, 1)), size, kind, **more)
 
 

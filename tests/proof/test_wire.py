@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 import onnx
 import pytest
+from google.protobuf.message import DecodeError
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from small_claims import CONCAVE, SQUARE, claimed, network, question
 
@@ -182,6 +185,25 @@ def test_nesting_beyond_reason() -> None:
         data = field(1, field(5, field(6, data)))
     with pytest.raises(Unsupported, match="nested"):
         walk(field(7, data))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_what_passes_has_nothing_that_protobuf_would_drop(data: st.DataObject) -> None:
+    raw = bytearray(PLAIN.SerializeToString())
+    for _ in range(data.draw(st.integers(1, 3))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        walk(bytes(raw))
+    except (Rejected, Unsupported):
+        return
+    try:
+        parsed = onnx.ModelProto.FromString(bytes(raw))
+    except DecodeError:
+        return
+    size = parsed.ByteSize()
+    parsed.DiscardUnknownFields()
+    assert parsed.ByteSize() == size
 
 
 def _tensor(**fields: object) -> TensorProto:

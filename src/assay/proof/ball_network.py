@@ -35,8 +35,8 @@ _MOST_HEADS = 16
 _MOST_WEIGHTS = 1 << 20
 _MOST_WORK = 1 << 27
 _MOST_WORK_IN_ALL = 1 << 33
-_BALL, _ENTRY = 8, 200
-"""Units of work of a product of balls, and of an entry besides."""
+_BALL, _ENTRY, _STEP = 8, 200, 1500
+"""Units of work of a product of balls, and of an entry and a node besides."""
 SHELLS = 8
 Values = dict[str, Balls]
 
@@ -110,7 +110,7 @@ class BallNetwork:
             operands = [values[name] for name in step.inputs]
             values[step.output] = result = step.forward(operands)
             work += step.work(operands, result)
-            charge(_BALL * step.work(operands, result) + _ENTRY * len(result.entries))
+            charge(_STEP + _BALL * step.work(operands, result) + _ENTRY * len(result.entries))
             # without this a quotient by zero could hide behind a zero weight
             if not all(entry.is_finite() for entry in result.entries):
                 raise Rejected(f"{step.output[:40]!a} is not finite in balls")
@@ -142,7 +142,7 @@ class BallNetwork:
             if step.output not in adjoints:
                 continue
             operands, result = [values[name] for name in step.inputs], values[step.output]
-            charge(2 * _BALL * step.work(operands, result) + _ENTRY * len(result.entries))
+            charge(_STEP + 2 * _BALL * step.work(operands, result) + _ENTRY * len(result.entries))
             changes = step.backward(operands, values[step.output], adjoints[step.output])
             for name, change in zip(step.inputs, changes, strict=False):
                 if name not in self.graph.constants:

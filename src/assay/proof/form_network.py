@@ -21,6 +21,7 @@ from assay.proof.forms import Form, Space, combined
 from assay.proof.interval import Interval
 from assay.proof.parity_lock import read_lock
 from assay.proof.reader import Graph, Node
+from assay.proof.work import keep
 
 _MOST_WORK = 1 << 22
 _MOST_LAYERS = 64
@@ -67,6 +68,7 @@ def _along(chain: Chain, space: Space, inputs: list[Form] | None = None) -> Form
         bounds = [_bounds(space, form) for form in forms]
         sides = (list(map(from_flint, side)) for side in zip(*bounds, strict=True))
         proved[index] = Interval.of(*sides)
+        keep(2 * layer.units, proved[index].denominator.bit_length())
         forms = [space.relu(form, ends) for form, ends in zip(forms, bounds, strict=True)]
     return FormNetwork(space, _affine(chain.last, forms), proved)
 

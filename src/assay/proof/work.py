@@ -2,8 +2,8 @@
 
 Small files can ask for a lot: a kernel that thousands of nodes share, numbers that grow from layer
 to layer, a question of many parts. So work is counted, in units of about ten nanoseconds (a product
-of two words of 64 bits, or a tenth of what Python needs for a number), and so is what is held in
-memory. Both depend on the files alone: the verdict is the same on every machine.
+of two short numbers, or a tenth of what Python does with one), and so is what is held in memory.
+Both depend on the files alone: the verdict is the same on every machine.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from assay.proof.refusals import Unsupported
 
 MOST_WORK = 1 << 31
-MOST_WEIGHTS = 1 << 23
-"""Weights that a network may have, layers that share them counted once; long ones count more."""
+MOST_KEPT = 1 << 23
+"""Words of all weights, layers that share them counted once, and of what is known of each layer."""
 MOST_WORDS = 1 << 24
 """Words of 64 bits in all numbers of one vector or matrix."""
 _ACCOUNT: ContextVar[list[int] | None] = ContextVar("account", default=None)
@@ -41,13 +41,15 @@ def charge(units: int) -> None:
 
 
 def keep(numbers: int, bits: int) -> None:
-    """So many weights of this length stay in memory."""
+    """So many weights, or bounds of units, of this length stay in memory."""
     account = _ACCOUNT.get()
     if account is not None:
         charge(50 * numbers)
         account[1] += numbers * limbs(bits)
-        if account[1] > MOST_WEIGHTS:
-            raise Unsupported("the network has more weights than the checker holds")
+        if account[1] > MOST_KEPT:
+            raise Unsupported(
+                "the network has more weights or longer values than the checker holds"
+            )
 
 
 def fit(numbers: int, bits: int) -> None:
@@ -60,7 +62,7 @@ def charge_product(rows: int, inner: int, columns: int, left: int, right: int) -
     """Before a product of two matrices whose entries have up to `left` and `right` bits."""
     fit(inner * columns, right)
     fit(rows * columns, left + right)
-    charge(rows * inner * columns * limbs(left) * limbs(right))
+    charge(rows * inner * columns * (1 + limbs(left) * limbs(right) // 8))
     charge(20 * (rows + inner) * columns)
 
 
