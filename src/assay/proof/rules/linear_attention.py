@@ -58,6 +58,8 @@ def least_excesses(claim: Claim) -> list[Fraction]:
         raise Unsupported("the network has more tokens or classes than the checker follows")
     length = network.query.map.length + network.key.map.length + network.value.length
     charge(work * limbs(2 * length + claim.box.denominator.bit_length()))
+    made = network.tokens * (network.tokens + network.width)
+    charge(100 * made * len(claim.question.disjuncts))
     bound = _Bound(network, claim.box)
     return [bound.least(objective) for objective in objectives(claim.question, network.readout)]
 
