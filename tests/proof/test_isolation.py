@@ -96,5 +96,5 @@ def test_no_floats_decide(path: Path) -> None:
 def test_it_reads_in_one_sitting() -> None:
     """A part a family: what all share in one sitting, and each part in a few minutes."""
     lengths = [len(path.read_text().splitlines()) for path in FILES]
-    assert sum(lengths) < 5700
+    assert sum(lengths) < 6300
     assert max(lengths) < 300

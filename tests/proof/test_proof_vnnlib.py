@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_claims import question
 
+from assay.errors import BadInput
 from assay.proof.arithmetic import Rejected, Unsupported
 from assay.proof.vnnlib import Inequality, Question, read
 from assay.question import vnnlib as other_reader
@@ -169,16 +170,34 @@ def test_boxes_must_be_complete(text: str) -> None:
         read(text.encode())
 
 
-@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
-def test_every_line_end_ends_a_comment(end: str) -> None:
-    found = reading(f"; only a comment{end}(assert (<= X_0 0.25)){end}(assert (<= Y_0 0))")
-    assert found.upper == (F(1, 4),)
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_line_ends_end_a_comment(end: str) -> None:
+    text = f"; only a comment{end}(assert (<= X_0 0.25)){end}(assert (<= Y_0 0))"
+    assert reading(text).upper == (F(1, 4),)
+    (case,) = other_reader.read(question(ONE, 3, text), "text").cases
+    assert case.box.upper == (F(1, 4),)
 
 
-@pytest.mark.parametrize("character", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028"])
-def test_no_comment_hides_what_another_reader_would_see(character: str) -> None:
+LINE_ENDS_FOR_SOME = ["\r", "\r\r\n", "\n\r", *"\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\0"]
+
+
+@pytest.mark.parametrize("character", LINE_ENDS_FOR_SOME, ids=ascii)
+@pytest.mark.parametrize(
+    "text",
+    ["; comment{}(assert (<= X_0 0.25))\n(assert (<= Y_0 0))", "(assert{}(<= Y_0 0))"],
+    ids=["in a comment", "in a command"],
+)
+def test_no_comment_hides_what_another_reader_would_see(text: str, character: str) -> None:
+    """Marabou ends a comment at LF only: `; a remark\\r(assert ...)` asserted nothing there."""
     with pytest.raises((Rejected, Unsupported)):
-        reading(f"; comment{character}(assert (<= X_0 0.25))\n(assert (<= Y_0 0))")
+        reading(text.format(character))
+    with pytest.raises(BadInput, match=r"text:[0-9]+:[0-9]+: .* is not plain text"):
+        other_reader.read(question(ONE, 3, text.format(character)), "text")
+
+
+def test_comments_of_the_other_reader_may_be_in_any_language() -> None:
+    text = question(ONE, 3, "; größer als 0 — ≥\t!\n(assert (<= Y_0 0))")
+    assert len(other_reader.read(text, "text").cases) == 1
 
 
 @pytest.mark.parametrize(
@@ -195,7 +214,7 @@ def test_no_comment_hides_what_another_reader_would_see(character: str) -> None:
 @pytest.mark.timeout(120)  # a hang
 def test_hostile_sizes_end_soon(condition: str) -> None:
     with suppress(Rejected, Unsupported):
-        assert len(reading(condition).disjuncts) == 1
+        assert len(reading(condition).disjuncts) <= 2
 
 
 # A grammar of conditions over X_0 and Y_0 to Y_2, right and wrong, for both readers.
@@ -244,10 +263,28 @@ def test_both_readers_agree_on_what_both_read(texts: list[str], values: list[int
     assert case.violation.margin(point) == ours.margin(point)
 
 
+def test_what_is_said_twice_is_read_once() -> None:
+    """Margins stay: a disjunct that is repeated changes no minimum, an inequality no maximum."""
+    once = "(or (<= Y_0 0) (and (<= Y_1 0) (<= Y_2 0)))"
+    for condition in (
+        f"(assert {once})",
+        f"(assert {once})(assert {once})",
+        "(assert (or" + " (<= Y_0 0) (and (<= Y_1 0) (<= Y_2 0) (<= Y_1 0))" * 1000 + "))",
+    ):
+        found = reading(condition)
+        for point in ([3, 1, 2], [1, 2, 3], [-1, 5, 5], [0, -2, -3]):
+            assert found.margin(list(map(F, point))) == min(point[0], max(point[1], point[2]))
+    assert len(found.disjuncts) == 2
+    assert sum(map(len, found.disjuncts)) == 3
+
+
 @pytest.mark.parametrize("form", ["(assert (or {0}))", "(assert (and {0}))", "(assert {1}){2}"])
 def test_parts_that_are_too_much_together(form: str) -> None:
     """Each part is expanded; all of them together would fill the memory."""
-    part = f"(and {'(or (<= Y_0 0) (<= Y_0 1))' * 14})"
-    condition = form.format(part * 1000, part, f"(assert {part})" * 999)
+    parts = [
+        f"(and {' '.join(f'(or (<= Y_0 {i}) (<= Y_1 {i + shift}))' for i in range(14))})"
+        for shift in range(3)
+    ]
+    condition = form.format(" ".join(parts), parts[0], f"(assert {parts[1]})(assert {parts[2]})")
     with pytest.raises(Unsupported, match="more disjuncts"):
         reading(condition)

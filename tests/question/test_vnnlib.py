@@ -143,7 +143,7 @@ OUT = "(assert (<= Y_0 0))"
         (BOUNDED + "(assert (<= 1 0))", 9, "never holds"),
         (BOUNDED + "(assert (<= Y_0 0x10))", 9, "decimal"),
         (BOUNDED + "(assert (<= Y_0 1_0))", 9, "decimal"),
-        (BOUNDED + "(assert (<= Y_0 \u0663))", 9, "neither a number"),
+        (BOUNDED + "(assert (<= Y_0 \u0663))", 9, "is not plain text"),
         (BOUNDED + "(assert (<= Y_0 nan))", 9, "neither a number"),
         (BOUNDED + "(assert (<= Y_0 1e999999999))", 9, "digits"),
         (BOUNDED + "(assert (<= Y_0 1e-99999))", 9, "digits"),

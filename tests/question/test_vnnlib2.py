@@ -111,6 +111,15 @@ def test_bad_files_name_the_line_and_the_trouble(text: str, line: int, words: st
     assert "\n" not in message
 
 
+@pytest.mark.parametrize("character", ["\r", "\x0c", "\u2028", "\0"], ids=ascii)
+def test_a_line_ends_where_every_reader_ends_it(character: str) -> None:
+    text = HEAD + BOUNDS + f"; a remark{character}(assert (<= X[0,0] 0.5))\n" + OUT
+    for reader in (read, read_any):
+        with pytest.raises(BadInput, match=r"f:7:11: .* is not plain text"):
+            reader(text, "f")
+    assert read(text.replace(character, "\r\n"), "f").cases[0].box.upper[0] == Fraction(1, 2)
+
+
 def test_read_any_tells_the_versions_apart() -> None:
     box, violation = Box((Fraction(0),), (Fraction(1),)), Violation.misclassification(1, 3)
     expected = Specification((Case(box, violation),))

@@ -121,7 +121,7 @@ def parsed(text: str) -> list[object]:
     text = re.sub(r";[^\r\n]*", " ", text)
     text = re.sub(r"\s*\[([^\]]*)\]", lambda m: "[" + re.sub(r"\s", "", m[1]) + "] ", text)
     stack: list[list[object]] = [[]]
-    for word in re.findall(r"[()]|[^ \t\r\n\f\v()]+", text):
+    for word in re.findall(r"[()]|[^ \t\r\n()]+", text):
         if word == "(":
             stack.append([])
         elif word == ")":

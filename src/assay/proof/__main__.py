@@ -1,4 +1,8 @@
-"""`python -m assay.proof ONNX VNNLIB TRUTH` prints one line and exits 0 only when verified."""
+"""`python -m assay.proof ONNX VNNLIB TRUTH` prints one line and exits 0 only when verified.
+
+Before it, a line `c SHA256 PATH` for every file that was read, the truth's arrays among them: the
+digests are those of the very bytes that were checked.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import hashlib
 import sys
 from pathlib import Path
 
-from assay.proof.checker import check_files
+from assay.proof.arithmetic import Unsupported
+from assay.proof.checker import Verdict, check, read_files, shown
 
 
 def main(arguments: list[str]) -> int:
@@ -16,11 +21,22 @@ def main(arguments: list[str]) -> int:
     paths = [Path(argument) for argument in arguments]
     for path in paths:
         if not path.is_file():
-            print(f"assay.proof: {path} is not a file; name an existing one", file=sys.stderr)
+            print(
+                f"assay.proof: {shown(path)} is not a file; name an existing one", file=sys.stderr
+            )
             return 2
-        with path.open("rb") as stream:
-            print(f"c {hashlib.file_digest(stream, 'sha256').hexdigest()} {path}")
-    verdict = check_files(*paths)
+    try:
+        files = read_files(*paths)
+    except OSError as error:
+        place = shown(Path(error.filename))
+        print(f"assay.proof: {place}: {error.strerror}; make it readable", file=sys.stderr)
+        return 2
+    except Unsupported as reason:
+        print(Verdict("unsupported", reason=str(reason)).line())
+        return 1
+    for path, data in files:
+        print(f"c {hashlib.sha256(data).hexdigest()} {shown(path)}")
+    verdict = check(*(data for _, data in files))
     print(verdict.line())
     return 0 if verdict.status == "verified" else 1
 

@@ -11,14 +11,9 @@ from math import isqrt, lcm
 
 from flint import fmpq, fmpz_mat
 
-
-class Rejected(Exception):
-    """The claim is false, or its proof does not hold; the message says where."""
-
-
-class Unsupported(Exception):
-    """The checker does not know how to prove this kind of claim."""
-
+from assay.proof.refusals import Rejected as Rejected
+from assay.proof.refusals import Unsupported as Unsupported
+from assay.proof.work import charge, fit, keep, limbs
 
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _RATIONAL = re.compile(r"-?\d{1,4000}(?:/(?=0*[1-9])\d{1,4000})?", re.ASCII)
@@ -47,17 +42,21 @@ def float32_vector(raw: bytes, place: str) -> Vector:
     (f + 2^23 [e > 0]) * 2^(max(e, 1) - 150); all words are put over the denominator of the
     smallest exponent that occurs among the words that are not zero.
     """
-    words = struct.unpack(f"<{len(raw) // 4}I", raw)
-    heads = {word >> 23 for word in words if word & 0x7FFFFFFF}
+    fit(len(raw) // 4, 0)
+    numbers = struct.unpack(f"<{len(raw) // 4}I", raw)
+    heads = {word >> 23 for word in numbers if word & 0x7FFFFFFF}
     exponents = {head: max(head & 255, 1) for head in heads}
     if 255 in exponents.values():
         raise Rejected(f"{place} holds an infinity or a NaN")
     base = min([150, *exponents.values()])
+    keep(len(numbers), max(exponents.values(), default=base) - base)
     implicit, scale = [0] * 512, [0] * 512
     for head, exponent in exponents.items():
         implicit[head] = (1 << 23) if head & 255 else 0
         scale[head] = (-1 if head >> 8 else 1) << (exponent - base)
-    numerators = [((word & 0x7FFFFF) + implicit[word >> 23]) * scale[word >> 23] for word in words]
+    numerators = [
+        ((word & 0x7FFFFF) + implicit[word >> 23]) * scale[word >> 23] for word in numbers
+    ]
     return Vector(tuple(numerators), 1 << (150 - base))
 
 
@@ -101,10 +100,14 @@ class Vector:
             # denominators with no factor in common must not keep the checker busy for hours
             if common.bit_length() > _LONGEST_DENOMINATOR:
                 raise Unsupported("the common denominator of some numbers is too long to follow")
+            charge(20 * limbs(common.bit_length()))
+        fit(len(values), common.bit_length())
         return cls(tuple(v.numerator * (common // v.denominator) for v in values), common)
 
     def over(self, denominator: int) -> tuple[int, ...]:
         """The numerators over a multiple of the denominator."""
+        fit(len(self.numerators), denominator.bit_length())
+        charge(len(self.numerators) * (5 + limbs(denominator.bit_length())))
         factor = denominator // self.denominator
         return tuple(n * factor for n in self.numerators)
 

@@ -28,12 +28,15 @@ from assay.proof.balls import BITS, Ball, Balls, ball, ceiling, from_vector, ove
 from assay.proof.reader import Graph, Node
 from assay.proof.softmax_head import Head, HeadPattern
 from assay.proof.vnnlib import Inequality, Question
+from assay.proof.work import charge
 
 _MOST_NODES = 500
 _MOST_HEADS = 16
 _MOST_WEIGHTS = 1 << 20
 _MOST_WORK = 1 << 27
 _MOST_WORK_IN_ALL = 1 << 33
+_BALL, _ENTRY, _STEP = 8, 200, 1500
+"""Units of work of a product of balls, and of an entry and a node besides."""
 SHELLS = 8
 Values = dict[str, Balls]
 
@@ -62,6 +65,10 @@ class Operation:
 
     def work(self, operands: list[Balls], result: Balls) -> int:
         """About the number of multiplications of `forward`."""
+        if self.node.operator == "Conv":
+            return len(result.entries) * prod(operands[1].shape[1:])
+        if self.node.operator == "AveragePool":
+            return len(result.entries) * len(operands[0].entries)
         return len(result.entries) * max(operands[0].shape, default=1)
 
 
@@ -103,14 +110,16 @@ class BallNetwork:
             operands = [values[name] for name in step.inputs]
             values[step.output] = result = step.forward(operands)
             work += step.work(operands, result)
+            charge(_STEP + _BALL * step.work(operands, result) + _ENTRY * len(result.entries))
             # without this a quotient by zero could hide behind a zero weight
             if not all(entry.is_finite() for entry in result.entries):
                 raise Rejected(f"{step.output[:40]!a} is not finite in balls")
             if len(result.entries) > MOST_ENTRIES or work > _MOST_WORK:
                 raise Unsupported(f"{step.output[:40]!a} makes the network too large for balls")
-        found = values[self.graph.output].shape
-        if found != self.graph.output_shape:
-            raise Rejected(f"the network makes shape {found}, not {self.graph.output_shape}")
+        if not self.graph.declared.keys() <= {*values, *self.graph.integers}:
+            raise Unsupported("the network declares shapes that are not followed in balls")
+        for name, found in values.items():
+            self.graph.check_shape(name, found.shape)
         return values
 
     def work(self, values: Values) -> int:
@@ -132,7 +141,8 @@ class BallNetwork:
         for step in reversed(self.steps):
             if step.output not in adjoints:
                 continue
-            operands = [values[name] for name in step.inputs]
+            operands, result = [values[name] for name in step.inputs], values[step.output]
+            charge(_STEP + 2 * _BALL * step.work(operands, result) + _ENTRY * len(result.entries))
             changes = step.backward(operands, values[step.output], adjoints[step.output])
             for name, change in zip(step.inputs, changes, strict=False):
                 if name not in self.graph.constants:
@@ -196,6 +206,7 @@ class BoxAnalysis:
 
 
 def excess(inequality: Inequality, outputs: Sequence[Ball]) -> Ball:
+    charge(100 * len(inequality.coefficients))
     terms = (ball(c) * outputs[i] for i, c in inequality.coefficients)
     return sum(terms, start=-ball(inequality.bound))
 
@@ -206,10 +217,7 @@ def highest_margin(graph: Graph, question: Question, point: Vector) -> Fraction:
         network = BallNetwork(graph)
         values = network.values(from_vector(point, graph.input_shape))
         outputs = network.outputs(values)
-        return min(
-            max(ceiling(excess(inequality, outputs)) for inequality in disjunct)
-            for disjunct in question.disjuncts
-        )
+        return Fraction(question.least_of_largest(lambda i: ceiling(excess(i, outputs))))
 
 
 def _sum(first: Balls | None, second: Balls) -> Balls:

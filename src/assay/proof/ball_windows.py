@@ -13,6 +13,7 @@ from assay.proof.arithmetic import Unsupported
 from assay.proof.balls import Ball, Balls, ball
 from assay.proof.convolution import Geometry, filter_geometry
 from assay.proof.pooling import read_pool
+from assay.proof.work import charge, fit
 
 if TYPE_CHECKING:
     from assay.proof.ball_operators import Step
@@ -23,6 +24,7 @@ def convolution(step: Step) -> Balls:
     image = step.operands[0].entries
     padded = [*image, arb(0)]
     taps, places = prod(filters.shape[1:]), prod(geometry.positions)
+    fit(6 * taps * places, 0)
     windows = arb_mat(taps, places, [padded[i] for i in geometry.windows])
     product = (arb_mat(filters.shape[0], taps, filters.entries) * windows).entries()
     if len(step.operands) == 3:
@@ -63,6 +65,9 @@ def _geometry(step: Step) -> tuple[Geometry, Balls]:
 
 def _shares(step: Step) -> tuple[arb_mat, tuple[int, ...]]:
     matrix, denominator, shape = read_pool(step.node, step.operands[0].shape)
+    # a ball takes six words
+    fit(6 * matrix.nrows() * matrix.ncols(), 0)
+    charge(30 * matrix.nrows() * matrix.ncols())
     return arb_mat(matrix) * ball(Fraction(1, denominator)), shape
 
 

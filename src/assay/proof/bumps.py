@@ -15,6 +15,7 @@ from flint import fmpq
 from assay.proof import dense_share
 from assay.proof.arithmetic import Unsupported, from_flint
 from assay.proof.forms import RELU, Form, Points, Space
+from assay.proof.work import charge
 
 Reach = dict[int, tuple[fmpq, fmpq]]
 
@@ -56,6 +57,7 @@ def are_apart(space: Space, bumps: Sequence[Bump]) -> bool:
         reaches = [reach(space, bump.inside) for bump in bumps]
     except Unsupported:
         return False
+    charge(100 * len(reaches) * sum(map(len, reaches)))
     return all(
         any(a[i][1] <= b[i][0] or b[i][1] <= a[i][0] for i in a.keys() & b.keys())
         for a, b in combinations(reaches, 2)

@@ -18,13 +18,14 @@ from assay.proof.arithmetic import Rejected, Unsupported, Vector, column, entrie
 from assay.proof.convolution import MOST_WINDOWS, Convolution, read_convolution
 from assay.proof.pooling import read_pool
 from assay.proof.reader import Graph, Node, Tensor
+from assay.proof.work import charge_product, fit, longest
 
 _LONGEST_NUMBER = 1 << 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Affine:
-    """x -> (weight x + bias) / denominator, all integers."""
+    """x -> (weight x + bias) / denominator, all integers; nodes with equal weights share one."""
 
     weight: fmpz_mat
     bias: tuple[int, ...]
@@ -44,6 +45,11 @@ class Affine:
         return self.fan_in
 
     @cached_property
+    def length(self) -> int:
+        """The bits of the longest weight."""
+        return longest(entries(self.weight))
+
+    @cached_property
     def rows(self) -> list[list[int]]:
         return [[int(entry) for entry in row] for row in self.weight.tolist()]
 
@@ -55,7 +61,8 @@ class Affine:
         return positive, self.weight - positive
 
     def times(self, matrix: fmpz_mat, values: list[int]) -> list[int]:
-        """A matrix of this map's shape times a vector."""
+        """A matrix of this map's shape, no longer than its weights, times a vector."""
+        charge_product(self.units, self.fan_in, 1, self.length, longest(values))
         return entries(matrix * column(values))
 
     def responses(self) -> list[list[int]]:
@@ -108,8 +115,10 @@ class Chain:
 
 def relu(vector: Vector) -> Vector:
     # weights of absurd sizes, one after another, must not keep the checker busy for hours
-    if max(map(int.bit_length, (*vector.numerators, vector.denominator))) > _LONGEST_NUMBER:
+    bits = longest((*vector.numerators, vector.denominator))
+    if bits > _LONGEST_NUMBER:
         raise Unsupported("the exact values of a layer are longer than the checker follows")
+    fit(len(vector.numerators), bits)
     return Vector(tuple(max(n, 0) for n in vector.numerators), vector.denominator)
 
 
@@ -143,13 +152,17 @@ def follow(
             layers.append(affine)
             affine = None
         elif form in (("Gemm", 2), ("Gemm", 3), ("MatMul", 2)) and affine is None:
-            affine = _product(node, name, shape, graph)
+            key = _key(node, shape)
+            if key not in graph.made:
+                graph.made[key] = _affine(node, name, shape, graph)
+            affine = graph.made[key]
             shape = (1, affine.units)
-            if len(node.inputs) == 3:
-                affine = affine.plus(_row(node, node.inputs[2], shape, graph))
         elif form in (("Conv", 2), ("Conv", 3)) and affine is None:
-            affine, shape = read_convolution(node, name, shape, graph)
-            windows += affine.fan_in * prod(affine.geometry.positions)
+            key = _key(node, shape)
+            if key not in graph.made:
+                graph.made[key] = read_convolution(node, name, shape, graph)
+                windows += _window_entries(graph.made[key][0])
+            affine, shape = graph.made[key]
         elif form == ("AveragePool", 1) and affine is None:
             matrix, denominator, shape = read_pool(node, shape)
             affine = Affine(matrix, (0,) * int(matrix.nrows()), denominator, pooled=True)
@@ -158,12 +171,16 @@ def follow(
             if any(affine.bias):
                 raise Unsupported(f"{node.place()} adds a second bias")
             constant = node.inputs[1] if node.inputs[0] == name else node.inputs[0]
-            affine = affine.plus(_row(node, constant, shape, graph))
+            key = affine, constant, shape
+            if key not in graph.made:
+                graph.made[key] = affine.plus(_row(node, constant, shape, graph))
+            affine = graph.made[key]
         else:
             raise Unsupported(f"{node.place()} does not fit into a chain of affine maps and ReLUs")
         if windows > MOST_WINDOWS:
             raise Unsupported(f"{node.place()} makes the network too large for the checker")
         name = node.output
+        graph.check_shape(name, shape)
     if not isinstance(affine, Affine):
         raise Unsupported("the network does not end in a matrix that makes its output")
     return Chain(tuple(layers), affine), name, shape
@@ -188,6 +205,23 @@ def reshaped(node: Node, shape: tuple[int, ...], graph: Graph) -> tuple[int, ...
         if wanted and all(entry > 0 for entry in wanted) and prod(wanted) == prod(shape):
             return tuple(wanted)
     raise Unsupported(f"{node.place()} is not a reshape the checker understands")
+
+
+def _window_entries(layer: Convolution) -> int:
+    return layer.fan_in * prod(layer.geometry.positions)
+
+
+def _key(node: Node, shape: tuple[int, ...]) -> object:
+    """The same for all nodes that make one layer of the data that they take."""
+    attributes = (tuple(sorted(part.items())) for part in (node.attributes, node.lists))
+    return node.operator, node.inputs[1:], shape, *attributes
+
+
+def _affine(node: Node, name: str, shape: tuple[int, ...], graph: Graph) -> Affine:
+    plain = _product(node, name, shape, graph)
+    if len(node.inputs) == 2:
+        return plain
+    return plain.plus(_row(node, node.inputs[2], (1, plain.units), graph))
 
 
 def _product(node: Node, name: str, shape: tuple[int, ...], graph: Graph) -> Affine:

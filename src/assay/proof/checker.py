@@ -21,6 +21,7 @@ from assay.proof.reader import Graph
 from assay.proof.rules import RULES, WITH_ARRAYS
 from assay.proof.violating_share import violating_share
 from assay.proof.vnnlib import Question
+from assay.proof.work import limited
 
 _SCHEMA = 1
 MOST_BYTES = 1 << 28
@@ -64,25 +65,40 @@ class Verdict:
 
 def check_files(onnx: Path, vnnlib_file: Path, truth: Path) -> Verdict:
     """Check the truth in a file; its arrays, if any, lie beside it with the suffix .bin."""
-    arrays = truth.with_suffix(".bin")
-    paths = [onnx, vnnlib_file, truth, *([arrays] if arrays.exists() else [])]
     try:
-        for path in paths:
-            if path.stat().st_size > MOST_BYTES:
-                return Verdict("unsupported", reason=f"{path} is larger than the checker reads")
-        network, question, claim, *rest = [path.read_bytes() for path in paths]
+        return check(*(data for _, data in read_files(onnx, vnnlib_file, truth)))
     except OSError as error:
-        return Verdict("rejected", reason=f"{error.filename}: {error.strerror}")
-    return check(network, question, claim, rest[0] if rest else None)
+        return Verdict("rejected", reason=f"{shown(Path(error.filename))}: {error.strerror}")
+    except Unsupported as reason:
+        return Verdict("unsupported", reason=str(reason))
 
 
-def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None) -> Verdict:
+def read_files(onnx: Path, vnnlib_file: Path, truth: Path) -> list[tuple[Path, bytes]]:
+    """The bytes that are checked, of each file in one read; the arrays last, if there are any."""
+    arrays = truth.with_suffix(".bin")
+    found = []
+    for path in (onnx, vnnlib_file, truth, *([arrays] if arrays.exists() else [])):
+        with path.open("rb") as stream:
+            found.append((path, stream.read(MOST_BYTES + 1)))
+        if len(found[-1][1]) > MOST_BYTES:
+            raise Unsupported(f"{shown(path)} is larger than the checker reads")
+    return found
+
+
+def shown(path: Path) -> str:
+    """A path that stays on its line, whatever characters are in it."""
+    text = str(path)
+    return text if text.isascii() and text.isprintable() else ascii(text)
+
+
+def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None = None) -> Verdict:
     try:
         claim = _read_truth(truth)
         _check_digests(claim, onnx, vnnlib_text, arrays)
-        question, graph = _read_question(onnx, vnnlib_text)
-        decide = _check_robust if claim["answer"] == "robust" else _check_violated
-        margin = decide(claim, Claim(question, graph, arrays))
+        with limited():
+            question, graph = _read_question(onnx, vnnlib_text)
+            decide = _check_robust if claim["answer"] == "robust" else _check_violated
+            margin = decide(claim, Claim(question, graph, arrays))
         return Verdict("verified", claim["answer"], margin, claim["guard"])
     except Rejected as reason:
         return Verdict("rejected", reason=str(reason))
@@ -92,7 +108,8 @@ def check(onnx: bytes, vnnlib_text: bytes, truth: bytes, arrays: bytes | None) -
 
 def proven_margin(onnx: bytes, vnnlib_text: bytes, kind: str, arrays: bytes | None) -> Fraction:
     """The margin that a robust certificate proves; raises Rejected or Unsupported if none."""
-    return _rule(kind)(Claim(*_read_question(onnx, vnnlib_text), arrays)).margin
+    with limited():
+        return _rule(kind)(Claim(*_read_question(onnx, vnnlib_text), arrays)).margin
 
 
 def _read_question(onnx: bytes, vnnlib_text: bytes) -> tuple[Question, Graph]:

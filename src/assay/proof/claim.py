@@ -18,6 +18,7 @@ from assay.proof.power import PowerNetwork
 from assay.proof.reader import Graph
 from assay.proof.residual import ResidualNetwork
 from assay.proof.vnnlib import Question
+from assay.proof.work import charge, fit, limbs, longest
 
 _MOST_COEFFICIENTS = 1 << 26
 
@@ -85,6 +86,9 @@ def objectives(question: Question, last: Affine) -> Iterator[Objective]:
             raise Unsupported("a disjunct has several inequalities")
         coefficients, bound = disjunct[0].coefficients, disjunct[0].bound
         factors = Vector.of([c for _, c in coefficients])
+        length = longest(factors.numerators) + last.length
+        charge(last.fan_in * (50 + len(coefficients) * limbs(length)))
+        fit(last.fan_in, length)
         chosen = [last.rows[i] for i, _ in coefficients]
         matrix = fmpz_mat(len(chosen), last.fan_in, [w for row in chosen for w in row])
         row = fmpz_mat(1, len(chosen), list(factors.numerators)) * matrix

@@ -15,6 +15,7 @@ from flint import fmpz_mat
 
 from assay.proof.arithmetic import Rejected, Unsupported, Vector, entries
 from assay.proof.reader import Graph, Node
+from assay.proof.work import charge_product, longest
 
 MOST_WINDOWS = 1 << 24
 """Entries of all windows, and of the matrices of all pools, of a network: eight bytes each."""
@@ -58,7 +59,7 @@ class Geometry:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Convolution:
     """x -> (weight x + bias) / denominator; `weight` has a row of taps for each filter."""
 
@@ -81,6 +82,11 @@ class Convolution:
         return int(self.weight.ncols())
 
     @cached_property
+    def length(self) -> int:
+        """The bits of the longest weight."""
+        return longest(entries(self.weight))
+
+    @cached_property
     def signed_parts(self) -> tuple[fmpz_mat, fmpz_mat]:
         """The positive and the negative part of the filters."""
         flat, shape = entries(self.weight), (int(self.weight.nrows()), self.fan_in)
@@ -89,9 +95,12 @@ class Convolution:
 
     def times(self, filters: fmpz_mat, values: list[int]) -> list[int]:
         """The convolution of `values` with filters of this geometry, without bias."""
+        places = prod(self.geometry.positions)
+        rows = int(filters.nrows())
+        charge_product(rows, self.fan_in, places, self.length, longest(values))
         padded = [*values, 0]
         windows = [padded[index] for index in self.geometry.windows]
-        return entries(filters * fmpz_mat(self.fan_in, prod(self.geometry.positions), windows))
+        return entries(filters * fmpz_mat(self.fan_in, places, windows))
 
     def at(self, point: Vector) -> Vector:
         product = self.times(self.weight, list(point.numerators))

@@ -15,6 +15,7 @@ from flint import fmpz_mat
 from assay.proof.arithmetic import Unsupported, entries
 from assay.proof.chain import Affine
 from assay.proof.interval import Interval
+from assay.proof.work import charge
 
 _MOST_WORDS = 1 << 25
 _MOST_STEPS = 1 << 29
@@ -48,6 +49,7 @@ def corner_maxima(
         or (len(hinges) + len(weights) * windows) * words * share << width > _MOST_STEPS
     ):
         raise Unsupported(f"{len(hinges)} hinges on windows of {width} inputs are too many corners")
+    charge(10 * (len(hinges) + len(weights) * windows) * words << width)
     starts = [min(s[0], windows - 1) if s else 0 for s in supports]
     best = [[0] * (1 << max(width - 1, 0)) for _ in weights]
     for start in range(windows):

@@ -33,8 +33,9 @@ from operator import itemgetter
 from flint import fmpq, fmpq_mat, fmpq_poly
 
 from assay.proof.arithmetic import Unsupported, from_flint, to_flint
-from assay.proof.forms import Form, Hinge, Space
+from assay.proof.forms import Form, Hinge, Space, size
 from assay.proof.spread import Spread
+from assay.proof.work import charge
 
 Row = tuple[fmpq, ...]
 
@@ -167,6 +168,9 @@ def _simplex(hinges: Hinges, level: fmpq) -> tuple[fmpq, list[tuple[fmpq, fmpq]]
 
 def _inverse(rows: Sequence[Row]) -> tuple[list[list[fmpq]], fmpq]:
     """The inverse of a square matrix, by rows, and the absolute value of its determinant."""
+    # a determinant is about as long as all numbers of a column together
+    length = max((size(w) for row in rows for w in row), default=1)
+    charge(len(rows) ** 3 * (10 + length * len(rows)))
     matrix = fmpq_mat(len(rows), len(rows), [w for row in rows for w in row])
     determinant = matrix.det()
     if determinant == 0:

@@ -21,6 +21,7 @@ from assay.proof.forms import Form, Space, combined
 from assay.proof.interval import Interval
 from assay.proof.parity_lock import read_lock
 from assay.proof.reader import Graph, Node
+from assay.proof.work import keep
 
 _MOST_WORK = 1 << 22
 _MOST_LAYERS = 64
@@ -67,6 +68,7 @@ def _along(chain: Chain, space: Space, inputs: list[Form] | None = None) -> Form
         bounds = [_bounds(space, form) for form in forms]
         sides = (list(map(from_flint, side)) for side in zip(*bounds, strict=True))
         proved[index] = Interval.of(*sides)
+        keep(2 * layer.units, proved[index].denominator.bit_length())
         forms = [space.relu(form, ends) for form, ends in zip(forms, bounds, strict=True)]
     return FormNetwork(space, _affine(chain.last, forms), proved)
 
@@ -138,6 +140,7 @@ def _along_branch(graph: Graph, nodes: list[Node], space: Space) -> list[Form]:
             if nodes[end].inputs != (name,) or nodes[end].attributes or nodes[end].lists:
                 raise Unsupported(f"{nodes[end].place()} is not a plain curve")
             name = nodes[end].output
+            graph.check_shape(name, shape)
             forms = [space.bent(nodes[end].operator, form) for form in forms]
     if shape != graph.output_shape or forms is None:
         raise Rejected(f"a branch makes shape {shape} and the network {graph.output_shape}")

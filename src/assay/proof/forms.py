@@ -21,6 +21,7 @@ from flint import fmpq
 
 from assay.proof.arithmetic import Unsupported, from_flint, to_flint
 from assay.proof.curves import curve_value
+from assay.proof.work import charge, limbs
 
 RELU = "Relu"
 _MOST_TERMS = 1 << 20
@@ -99,6 +100,7 @@ class Space:
 
     def range(self, form: Form) -> tuple[fmpq, fmpq]:
         """Bounds of a form on the box: exact for a sum of functions of single inputs."""
+        charge(100 * sum(map(size, form.terms.values())))
         low = high = form.constant
         for points in self.curves(form).values():
             values = [value for _, value in points]
@@ -167,6 +169,7 @@ class Space:
         return self._numbers[key]
 
     def _of_points(self, i: int, points: Points) -> Form:
+        charge(200 * len(points))
         terms: dict[int, fmpq] = {}
         before = fmpq(0)
         for (x, value), (following, other) in pairwise(points):
@@ -181,10 +184,16 @@ def combined(constant: fmpq, parts: Iterable[tuple[fmpq, Form]]) -> Form:
     """constant + sum of factor * form."""
     terms: dict[int, fmpq] = {}
     for factor, form in parts:
+        charge(50 * len(form.terms) * size(factor))
         constant += factor * form.constant
         for number, coefficient in form.terms.items():
             terms[number] = terms.get(number, 0) + factor * coefficient
     return Form(constant, {number: c for number, c in terms.items() if c})
+
+
+def size(value: fmpq) -> int:
+    """The words of a number."""
+    return limbs(int(value.p).bit_length() + int(value.q).bit_length())
 
 
 def _exact_key(value: fmpq) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from math import lcm
 
 from assay.proof.arithmetic import Vector
 from assay.proof.chain import Chain, Layer, relu
+from assay.proof.work import keep, longest
 
 
 @dataclass(frozen=True)
@@ -73,5 +74,6 @@ def preactivations(
     for index, layer in enumerate(chain.layers):
         proved, plain = (known or {}).get(index), through(layer, box)
         bounds.append(plain if proved is None else plain.meet(proved))
+        keep(2 * layer.units, longest(bounds[-1].upper.numerators))
         box = Interval(relu(bounds[-1].lower), relu(bounds[-1].upper))
     return bounds

@@ -23,6 +23,7 @@ from flint import fmpz_mat
 from assay.proof.arithmetic import Vector, entries
 from assay.proof.chain import Affine
 from assay.proof.interval import Interval
+from assay.proof.work import charge, limbs, longest
 
 Phases = dict[int, int]
 
@@ -35,6 +36,8 @@ class Objective:
     constant: Fraction
 
     def at(self, values: Vector) -> Fraction:
+        length = longest(values.numerators)
+        charge(len(values.numerators) * (20 + limbs(length)))
         pairs = zip(self.coefficients.numerators, values.numerators, strict=True)
         scale = self.coefficients.denominator * values.denominator
         return Fraction(sum(c * v for c, v in pairs), scale) + self.constant
@@ -63,6 +66,8 @@ class Relaxation:
 
         Phases map a flat unit index to +1 (its pre-activation is >= 0) or -1 (<= 0).
         """
+        for layer in self.layers:
+            charge(layer.units * (100 + layer.fan_in * limbs(layer.length)) + 20 * layer.fan_in)
         power = max(multipliers.shift, 0)
         words = [w << (power - multipliers.shift) for w in multipliers.words]
         # nu of the layer at hand is pulls / scale; as the words, times 2^power

@@ -31,6 +31,7 @@ from assay.proof.interval import Interval, through
 from assay.proof.kernel import Objective
 from assay.proof.power import refuse_long_powers
 from assay.proof.univariate import greatest, least
+from assay.proof.work import charge, charge_product, limbs, longest
 
 RANGE_BITS = 64
 """Ranges of hidden units are integers times 2^-64, rounded outwards."""
@@ -77,6 +78,8 @@ class Separation:
     def at(self, point: Vector) -> Fraction:
         """The exact value of the polynomial."""
         values, coefficients = self.first.at(point), self.objective.coefficients
+        size = limbs(self.degree * longest((*values.numerators, values.denominator)))
+        charge(len(values.numerators) * (50 + size**2))
         pairs = zip(coefficients.numerators, values.numerators, strict=True)
         total = sum(c * n**self.degree for c, n in pairs)
         scale = coefficients.denominator * values.denominator**self.degree
@@ -140,6 +143,7 @@ class Separation:
     @cached_property
     def _columns(self) -> fmpz_mat:
         """The weights of the free coordinates, one column each."""
+        charge(50 * self.first.units * len(self.free))
         chosen = [row[i] for row in self.first.rows for i in self.free]
         return fmpz_mat(self.first.units, len(self.free), chosen)
 
@@ -170,6 +174,10 @@ class Separation:
 
     def _form(self, enclosures: list[_Enclosure]) -> fmpz_mat:
         """columns^T diag(slopes) columns."""
+        units, free = self.first.units, len(self.free)
+        slopes = longest(e.slope for e in enclosures) + self.first.length
+        charge(50 * units * free)
+        charge_product(free, units, free, self.first.length, slopes)
         rows = zip(enclosures, self._columns.tolist(), strict=True)
         weighted = [e.slope * entry for e, row in rows for entry in row]
         shape = self.first.units, len(self.free)
@@ -177,6 +185,7 @@ class Separation:
 
     def _signs(self, enclosures: list[_Enclosure]) -> list[int]:
         """The sign of each free partial derivative over the box, 0 where it is not known."""
+        charge(100 * self.first.units * len(self.free))
         ends = self._at_middle(enclosures)
         sums = fmpz_mat(1, len(ends), [low + high for low, high in ends]) * self._columns
         spreads = fmpz_mat(1, len(ends), [high - low for low, high in ends])

@@ -20,6 +20,7 @@ from flint import fmpz_mat, fmpz_poly
 
 from assay.proof.arithmetic import Rejected, Unsupported, entries
 from assay.proof.residual import Block, ResidualNetwork
+from assay.proof.work import charge
 
 _MOST_WORK, _MOST_BITS = 1 << 31, 256
 
@@ -32,6 +33,7 @@ def check_nonexpansive(network: ResidualNetwork) -> None:
     """
     work = 0
     for number, block in enumerate(network.blocks):
+        charge(50 * block.inner.units * block.inner.fan_in)
         if not _goes_downhill(block):
             raise Rejected(f"block {number} is not x - W^T C relu(W x + b) with C >= 0")
         work += min(block.inner.units, block.inner.fan_in) ** 4

@@ -14,28 +14,33 @@ strides, so that the sum without strides is a bound, too.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import fmpz_mat
 
 from assay.proof.arithmetic import Unsupported
 from assay.proof.chain import Affine, Layer
 from assay.proof.convolution import Convolution
+from assay.proof.work import charge, charge_product, limbs
 
 _LARGEST_GRAM = 4096
 
 
+@lru_cache(maxsize=4)
 def row_sum(layer: Layer) -> Fraction:
-    """The l_inf operator norm."""
+    """The l_inf operator norm; the last layers are remembered, for nodes often share one."""
     positive, negative = layer.signed_parts
     sums = layer.times(positive - negative, [1] * layer.inputs)
     return Fraction(max(sums), layer.denominator)
 
 
+@lru_cache(maxsize=4)
 def squared_stretch(layer: Layer) -> Fraction:
     """An upper bound of the square of the l2 operator norm."""
     if layer.fan_in > _LARGEST_GRAM:
         raise Unsupported(f"a unit with {layer.fan_in} inputs is more than the l2 bound follows")
     if isinstance(layer, Affine):
+        charge_product(layer.fan_in, layer.units, layer.fan_in, layer.length, layer.length)
         gram = layer.weight.transpose() * layer.weight
         largest = max(sum(abs(int(entry)) for entry in row) for row in gram.tolist())
     else:
@@ -48,6 +53,7 @@ def _autocorrelation(layer: Convolution, strides: tuple[int, int]) -> int:
     """The largest sum over j' and d of |R(j, j', d)|, over channels j and phases of p."""
     taps, channels = layer.geometry.taps, layer.geometry.shape[0]
     rows = layer.weight.tolist()
+    charge(len(taps) ** 2 * (500 + channels**2 * (20 + len(rows) * limbs(layer.length) ** 2)))
     # one matrix (filters by channels) for each tap
     matrices = [
         fmpz_mat(len(rows), channels, [w for row in rows for w in row[a :: len(taps)]])

@@ -33,6 +33,7 @@ from flint import fmpq
 from assay.proof.arithmetic import Unsupported
 from assay.proof.forms import Form, Points, Space, combined
 from assay.proof.spread import Spread, certain, spread
+from assay.proof.work import charge
 
 _ARITY = 3
 _MOST_FREE = 6
@@ -67,6 +68,7 @@ class Lock:
         """Each pivot with the other bits and the parity that give it; None if unsolvable."""
         found: dict[int, tuple[set[int], int]] = {}
         for parity, odd in self.parities:
+            charge(100 * (1 + len(found)))
             row = set(parity)
             for pivot in sorted(row & found.keys()):
                 row ^= {pivot, *found[pivot][0]}
@@ -142,6 +144,7 @@ def read_lock(space: Space, form: Form) -> Lock | None:
     groups: dict[int, list[tuple[fmpq, fmpq, int]]] = {}
     sums: dict[int, Form] = {}
     for number, unit in space.units(form).items():
+        charge(100 * len(unit.inside.terms))
         if unit.row is None or len(space.inputs(unit.inside)) != _ARITY:
             return None
         sums[unit.row] = Form(fmpq(0), unit.inside.terms)

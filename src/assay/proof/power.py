@@ -52,6 +52,8 @@ def read_power_network(graph: Graph) -> PowerNetwork:
     places = [i for i, node in enumerate(graph.nodes) if is_power(node)]
     begin, end = places[0], places[-1] + 1
     before, name, shape = follow(graph, graph.nodes[:begin], graph.input, graph.input_shape)
+    for node in graph.nodes[begin:end]:
+        graph.check_shape(node.output, shape)
     name, degree = _power(graph, graph.nodes[begin:end], name)
     after, name, shape = follow(graph, graph.nodes[end:], name, shape)
     if before.below or after.below or name != graph.output:

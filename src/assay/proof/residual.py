@@ -12,6 +12,7 @@ from math import lcm
 from assay.proof.arithmetic import Rejected, Unsupported, Vector
 from assay.proof.chain import Affine, follow, relu
 from assay.proof.reader import Graph, Node
+from assay.proof.work import keep, longest
 
 _MOST_BLOCKS = 256
 
@@ -44,6 +45,7 @@ class ResidualNetwork:
         found = [point if self.stem is None else self.stem.at(point)]
         for block in self.blocks:
             found.append(block.at(found[-1]))
+            keep(len(found[-1].numerators), longest(found[-1].numerators))
         return found
 
 
@@ -75,6 +77,7 @@ def read_residual_network(graph: Graph) -> ResidualNetwork:
             raise Unsupported(f"{node.place()} ends a block that has a pool, or not one ReLU")
         blocks.append(Block(inside.hidden[0], inside.last))
         name, start = node.output, place + 1
+        graph.check_shape(name, shape)
     outside, name, shape = follow(graph, graph.nodes[start:], name, shape)
     if outside.below or name != graph.output:
         raise Unsupported("the network does not end in one affine map after its last block")

@@ -21,6 +21,7 @@ from assay.proof.nonexpansive import check_nonexpansive
 from assay.proof.operator_norms import squared_stretch
 from assay.proof.residual import Block, ResidualNetwork
 from assay.proof.rounding import l2_norm, layer_error, magnitudes, units_above
+from assay.proof.work import charge
 
 
 def residual_errors(network: ResidualNetwork, box: Interval) -> list[int]:
@@ -65,6 +66,7 @@ def _sizes(middle: Vector, reach: int) -> list[int]:
 
 def _carried(layer: Affine, length: int) -> list[int]:
     """What each unit gets of a change of its inputs whose l2 norm is `length`."""
+    charge(10 * layer.units * layer.fan_in)
     return [-(-l2_norm(row) * length // layer.denominator) for row in layer.rows]
 
 

@@ -21,6 +21,7 @@ from flint import arb, arb_mat, fmpz_mat
 from assay.proof.arithmetic import Unsupported
 from assay.proof.balls import Ball, Balls, hull, quotient
 from assay.proof.reader import Graph, Node, Tensor
+from assay.proof.work import charge
 
 _MOST_PRODUCTS = 1 << 24
 
@@ -188,6 +189,8 @@ class HeadPattern:
             values, c = values * factor, c * d
         elif last is not None:
             return None
+        charge(queries.nrows() ** 2 * (20 + 16 * queries.ncols()))
+        charge(values.nrows() * values.ncols() * (20 + 16 * values.nrows()))
         product = arb_mat(queries * keys.transpose()) * quotient(arb(1), arb(a * b))
         value_map = arb_mat(values) * quotient(arb(1), arb(c))
         return Head(sources[0], output or name, product, value_map)

@@ -18,6 +18,7 @@ from flint import fmpq, fmpq_poly
 
 from assay.proof.arithmetic import Unsupported, from_flint
 from assay.proof.forms import Points
+from assay.proof.work import charge, limbs
 
 _MOST_SHIFTS = 1 << 10
 _MOST_PRODUCTS = 1 << 14
@@ -35,6 +36,7 @@ class Spread:
         if len(self.terms) * len(other.terms) > _MOST_PRODUCTS:
             raise Unsupported(_TOO_MANY)
         found: dict[fmpq, fmpq_poly] = {}
+        charge(_weight(self) * len(other.terms) + _weight(other) * len(self.terms))
         for shift, terms in self.terms.items():
             for more, others in other.terms.items():
                 if shift + more <= self.level:
@@ -59,6 +61,12 @@ class Spread:
                 total += coefficient * power
                 power *= room * fmpq(1, count)
         return from_flint(total)
+
+
+def _weight(factor: Spread) -> int:
+    """About the work of multiplying all terms of a spread by something of its own length."""
+    lengths = (limbs(int(p.denom()).bit_length()) * (p.degree() + 2) for p in factor.terms.values())
+    return sum(100 + length * 4 for length in lengths)
 
 
 def certain(level: fmpq) -> Spread:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flint import fmpz
 
+from assay.proof.work import charge, limbs
+
 
 def least(factor: int, slope: int, degree: int, low: int, high: int) -> int:
     """A lower bound of f(z) = factor z^degree - slope z for real z from low to high.
@@ -11,6 +13,8 @@ def least(factor: int, slope: int, degree: int, low: int, high: int) -> int:
     On each side of 0 the function is convex or concave. A concave one is least at an end, a
     convex one at an end or next to the integer below its flat spot.
     """
+    longest = max(abs(low), abs(high)).bit_length()
+    charge(100 + limbs(degree * longest) * limbs(factor.bit_length() + longest))
     if low < 0 < high:
         sides = (low, 0), (0, high)
         return min(least(factor, slope, degree, *side) for side in sides)

@@ -7,19 +7,23 @@ strict inequalities) is unsupported here: no certificate speaks of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, product
 from typing import Any
 
-from assay.proof.arithmetic import Rejected, Unsupported, decimal
+from flint import fmpq
 
-# plain text only: a line that some reader ends elsewhere must not hide an assertion in a comment
-_TOKEN = re.compile(r"[ \t\r\n]+|;[\t -~]*|([()]|[!-'*-:<-~]+)|(.)", re.DOTALL)
+from assay.proof.arithmetic import Rejected, Unsupported, decimal, from_flint, to_flint
+from assay.proof.work import charge, limbs
+
+# printable ASCII, spaces, tabs and line ends LF or CR LF, in comments too: where some reader ends
+# a line elsewhere (at a lone CR, a form feed, ...), a comment could hide an assertion from it
+_TOKEN = re.compile(r"(?:[ \t\n]|\r\n)+|;[\t -~]*|([()]|[!-'*-:<-~]+)|(.)", re.DOTALL)
 _VARIABLE = re.compile(r"[XY]_(?:0|[1-9]\d{0,8})", re.ASCII)
 _MOST_BYTES = 1 << 25
-_MOST_LITERALS = 1_000_000
+_MOST_LITERALS, _MOST_TOKENS = 1 << 18, 1 << 22
 _LONGEST_NUMBER = 1 << 14
 
 Term = dict[str, Fraction]
@@ -33,8 +37,13 @@ class Inequality:
     coefficients: tuple[tuple[int, Fraction], ...]
     bound: Fraction
 
-    def excess(self, outputs: list[Fraction]) -> Fraction:
-        return sum((c * outputs[i] for i, c in self.coefficients), start=-self.bound)
+    def excess(self, outputs: list[fmpq]) -> fmpq:
+        for i, _ in self.coefficients:
+            charge(100 + limbs(int(outputs[i].q).bit_length()) ** 2)
+        return sum((to_flint(c) * outputs[i] for i, c in self.coefficients), -to_flint(self.bound))
+
+
+Disjunct = tuple[Inequality, ...]
 
 
 @dataclass(frozen=True)
@@ -44,18 +53,27 @@ class Question:
     lower: tuple[Fraction, ...]
     upper: tuple[Fraction, ...]
     outputs: int
-    disjuncts: tuple[tuple[Inequality, ...], ...]
+    disjuncts: tuple[Disjunct, ...]
 
     def margin(self, outputs: list[Fraction]) -> Fraction:
         """Positive exactly when no disjunct holds at these outputs (ties violate)."""
-        return min(max(i.excess(outputs) for i in disjunct) for disjunct in self.disjuncts)
+        exact = list(map(to_flint, outputs))
+        return from_flint(self.least_of_largest(lambda inequality: inequality.excess(exact)))
+
+    def least_of_largest(self, value: Callable[[Inequality], Any]) -> Any:
+        """min over disjuncts of max over their inequalities, each of which is evaluated once."""
+        values = {i: value(i) for disjunct in self.disjuncts for i in disjunct}
+        # long numbers are compared to sort them, then their places
+        order = {i: place for place, i in enumerate(sorted(values, key=values.__getitem__))}
+        chosen = min((max(d, key=order.__getitem__) for d in self.disjuncts), key=order.__getitem__)
+        return values[chosen]
 
 
 def read(data: bytes) -> Question:
     declared: set[str] = set()
     lower: dict[str, Fraction] = {}
     upper: dict[str, Fraction] = {}
-    facts: list[list[list[Inequality]]] = []
+    facts: list[list[Disjunct]] = []
     literals = 0
     for command in _commands(data):
         match command:
@@ -68,7 +86,7 @@ def read(data: bytes) -> Question:
                 if any(name.startswith("X") for name in term):
                     _tighten(term, lower, upper)
                 else:
-                    facts.append([[_inequality(term)]])
+                    facts.append([(_inequality(term),)])
             case ["assert", formula]:
                 facts.append(_disjuncts(formula, declared))
                 literals = _bounded(literals + sum(map(len, facts[-1])))
@@ -85,7 +103,7 @@ def read(data: bytes) -> Question:
     if not facts:
         raise Unsupported("the VNN-LIB file says nothing about the outputs")
     box = [tuple(side[name] for name in inputs) for side in (lower, upper)]
-    return Question(box[0], box[1], len(outputs), tuple(map(tuple, _conjunction(facts))))
+    return Question(box[0], box[1], len(outputs), tuple(_conjunction(facts)))
 
 
 def _commands(data: bytes) -> Iterator[Any]:
@@ -93,10 +111,17 @@ def _commands(data: bytes) -> Iterator[Any]:
     if len(data) > _MOST_BYTES or not data.isascii():
         raise Unsupported("the VNN-LIB file is not ASCII text, or too long for the checker")
     opened: list[list[Any]] = []
+    tokens = 0
     for match in _TOKEN.finditer(data.decode("ascii")):
         token: Any = match[1]
+        tokens = tokens + 1 if opened else 0
+        if tokens > _MOST_TOKENS:
+            raise Unsupported("a command of the VNN-LIB file has more words than the checker reads")
         if match[2]:
-            raise Rejected("the VNN-LIB file holds a character that is not text")
+            raise Rejected(
+                f"the VNN-LIB file holds {match[2]!a} at byte {match.start()}: only printable "
+                "ASCII, spaces, tabs and line ends LF or CR LF are read"
+            )
         if token == "(":
             if len(opened) == 50:
                 raise Unsupported("the VNN-LIB file is nested too deeply")
@@ -118,6 +143,8 @@ def _linear(expression: Any, declared: set[str]) -> Term:
     match expression:
         case str():
             known = expression in declared
+            digits = 0 if known else len(expression) + 1000 * ("e" in expression.lower())
+            charge(200 + digits + digits**2 // 500)
             return {expression: Fraction(1)} if known else {"": decimal(expression)}
         case ["*", first, second]:
             left, right = _linear(first, declared), _linear(second, declared)
@@ -143,6 +170,7 @@ def _product(left: Fraction, right: Fraction) -> Fraction:
 def _sum(total: Term, parts: list[Term], sign: int) -> Term:
     for part in parts:
         for name, value in part.items():
+            charge(100 + limbs(value.denominator.bit_length()) ** 2)
             total[name] = total.get(name, Fraction(0)) + sign * value
     return total
 
@@ -177,21 +205,26 @@ def _inequality(term: Term) -> Inequality:
     return Inequality(tuple(sorted((int(name[2:]), c) for name, c in term.items())), bound)
 
 
-def _disjuncts(formula: Any, declared: set[str]) -> list[list[Inequality]]:
+def _disjuncts(formula: Any, declared: set[str]) -> list[Disjunct]:
     """The disjunctive normal form of a formula over the outputs."""
     match formula:
         case ["or", _, *_]:
-            return list(chain.from_iterable(_all_disjuncts(formula[1:], declared)))
+            return list(dict.fromkeys(chain.from_iterable(_parts(formula[1:], declared))))
         case ["and", _, *_]:
-            return _conjunction(_all_disjuncts(formula[1:], declared))
-    return [[_inequality(_difference(formula, declared))]]
+            return _conjunction(_parts(formula[1:], declared))
+    return [(_inequality(_difference(formula, declared)),)]
 
 
-def _all_disjuncts(formulas: list[Any], declared: set[str]) -> list[list[list[Inequality]]]:
-    parts: list[list[list[Inequality]]] = []
+def _parts(formulas: list[Any], declared: set[str]) -> list[list[Disjunct]]:
+    """The disjuncts of some formulas; formulas that say the same share them."""
+    parts: list[list[Disjunct]] = []
+    known: dict[tuple[Disjunct, ...], list[Disjunct]] = {}
     literals = 0
     for formula in formulas:
-        parts.append(_disjuncts(formula, declared))
+        found = _disjuncts(formula, declared)
+        if tuple(found) in known:
+            continue
+        parts.append(known.setdefault(tuple(found), found))
         literals = _bounded(literals + sum(map(len, parts[-1])))
     return parts
 
@@ -202,10 +235,11 @@ def _bounded(literals: int) -> int:
     return literals
 
 
-def _conjunction(parts: list[list[list[Inequality]]]) -> list[list[Inequality]]:
+def _conjunction(parts: list[list[Disjunct]]) -> list[Disjunct]:
     count = 1
     for part in parts:
         count = min(count * len(part), _MOST_LITERALS + 1)
     literals = sum(sum(map(len, part)) * (count // len(part)) for part in parts)
     _bounded(max(count, literals))
-    return [list(chain.from_iterable(choice)) for choice in product(*parts)]
+    found = (tuple(dict.fromkeys(chain.from_iterable(choice))) for choice in product(*parts))
+    return list(dict.fromkeys(found))

@@ -6,12 +6,15 @@ import struct
 from collections.abc import Iterator
 from itertools import islice
 
-from assay.proof.arithmetic import Rejected
+from assay.proof.arithmetic import Rejected, Unsupported
 
 Words = Iterator[int]
+_MOST_BYTES = 1 << 26
 
 
 def words_of(arrays: bytes) -> Words:
+    if len(arrays) > _MOST_BYTES:
+        raise Unsupported("the certificate's arrays are larger than the checker reads")
     if len(arrays) % 4:
         raise Rejected("the certificate's arrays are not whole words")
     return (word for (word,) in struct.iter_unpack("<i", arrays))

@@ -33,6 +33,9 @@ def decode(tensor: TensorProto, place: str) -> np.ndarray:
     count = math.prod(shape)
     dtype = DATA_TYPES[tensor.data_type]
     typed = getattr(tensor, _TYPED_FIELDS[tensor.data_type])
+    holders = {f.name for f, _ in tensor.ListFields() if f.name.endswith("_data")}
+    if not holders <= {"raw_data", _TYPED_FIELDS[tensor.data_type]}:
+        raise BadInput(f"{place}: holds data of another type as well; export the model again")
     if tensor.HasField("raw_data"):
         expected, found = count * dtype.itemsize, len(tensor.raw_data)
         if expected != found or len(typed):

@@ -18,6 +18,7 @@ from google.protobuf.message import DecodeError
 
 from assay.errors import BadInput
 from assay.question.external_data import external_tensors, inline
+from assay.question.one_network import refuse_ambiguity
 
 LARGEST_FILE = 2**30
 _MARK = b"location"
@@ -66,6 +67,7 @@ def parse(data: bytes, place: str) -> onnx.ModelProto:
         model = onnx.ModelProto.FromString(data)
     except DecodeError:
         raise BadInput(f"{place}: not an ONNX file (no protobuf); give an ONNX model") from None
+    refuse_ambiguity(data, place)
     if not model.HasField("graph") or not model.graph.node:
         raise BadInput(f"{place}: holds no graph; give an ONNX model")
     return model

@@ -4,6 +4,10 @@
 largest form. Every node keeps its offset in the text; `Source.error` turns it into a line and a
 column, so the price of places is paid only when something is wrong. Nothing here recurses, and
 every quantity a hostile file could blow up (size, depth, nodes, digits) has a stated limit.
+
+Lines end in LF or CR LF. Commands consist of printable ASCII characters, spaces and tabs; comments
+may hold other letters, but nothing at which some reader ends a line (a lone CR, a form feed, U+2028
+and the like): the same comment would end elsewhere for it, and hide or show an assertion.
 """
 
 from __future__ import annotations
@@ -24,12 +28,13 @@ MAX_DIGITS = 1_100
 """Digits before, and after, the point of a number written out; a double needs 309 and 1,074."""
 
 # Possessive quantifiers (++, *+) keep matching linear: there is never anything to backtrack into.
-_SPACE = r"[ \t\r\n\f\v]"
+_SPACE = r"(?:[ \t\n]|\r\n)"
+_COMMENT = r";[^\x00-\x08\n-\x1f\x7f-\x9f\u2028\u2029]*+"
 _TOKEN = re.compile(
-    rf"(?:{_SPACE}++|;[^\r\n]*+)*+"
+    rf"(?:{_SPACE}|{_COMMENT})*+"
     r"(?:(\()|(\))"
-    rf"|([^ \t\r\n\f\v()\[\];\"]++)(?:{_SPACE}*+(\[[^()\[\];\"]*+\]))?"
-    r"|(\"(?:[^\"\\]|\\.)*+\")|(.)|\Z)",
+    rf"|([!#-'*-:<-Z\\^-~]++)(?:{_SPACE}*+(\[(?:[!#-'*-:<-Z\\^-~]|{_SPACE})*+\]))?"
+    rf"|(\"(?:[!#-\[\]-~]|{_SPACE}|\\[ -~])*+\")|(.)|\Z)",
     re.DOTALL,
 )
 _OPEN, _CLOSE, _STRAY = 1, 2, 6
@@ -71,6 +76,19 @@ def shown(text: str) -> str:
     return ascii(text if len(text) <= 40 else text[:40] + "...")
 
 
+def _unread(stray: str) -> str:
+    """Why a character cannot be read where it stands."""
+    if " " <= stray <= "~":
+        return (
+            f"{shown(stray)} does not belong here: a bracket follows a name, and brackets and "
+            "strings are closed; complete or remove it."
+        )
+    return (
+        f"{shown(stray)} is not plain text: lines end in LF or CR LF, and outside of comments only "
+        "printable ASCII is read; remove it."
+    )
+
+
 @dataclass(frozen=True)
 class Source:
     """A text and the name of the place it came from."""
@@ -106,12 +124,7 @@ class Source:
                     nodes = 0
                 continue
             if kind == _STRAY:
-                stray = shown(match[kind])
-                raise self.error(
-                    match.start(kind),
-                    f"{stray} does not belong here: a bracket follows a name, and brackets and "
-                    "strings are closed; complete or remove it.",
-                )
+                raise self.error(match.start(kind), _unread(match[kind]))
             nodes += 1
             if nodes > MAX_NODES:
                 raise self.error(

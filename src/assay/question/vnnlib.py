@@ -108,7 +108,9 @@ def write(box: Box, violation: Violation, *, comment: str = "") -> str:
 
 
 def comment_lines(comment: str) -> list[str]:
-    return [f"; {line}".rstrip() for line in comment.splitlines()]
+    """A comment for the top of a file; what cannot be printed becomes a space."""
+    printable = "".join(c if c.isprintable() or c in "\r\n\t" else " " for c in comment)
+    return [f"; {line}".rstrip() for line in printable.splitlines()]
 
 
 def assertion_lines(

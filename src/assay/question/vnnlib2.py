@@ -29,7 +29,7 @@ MAX_RANK = 16
 _ELEMENT_TYPES = ("float32", "float64", "float16", "bfloat16", "real", "Real")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _VERSION = re.compile(r"<([0-9]{1,4})\.([0-9]{1,4})>")
-_WHOLE = re.compile(r"[ \t\r\n\f\v]*(0|[1-9][0-9]{0,8})[ \t\r\n\f\v]*")
+_WHOLE = re.compile(r"[ \t\r\n]*(0|[1-9][0-9]{0,8})[ \t\r\n]*")
 
 _UNSUPPORTED = {
     "equal-to": "a network declared equal to another",

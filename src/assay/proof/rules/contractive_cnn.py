@@ -20,6 +20,7 @@ from assay.proof.chain import relu
 from assay.proof.claim import Claim, Proof
 from assay.proof.interval import Interval
 from assay.proof.operator_norms import row_sum, squared_stretch
+from assay.proof.work import keep, longest
 
 
 def prove(claim: Claim) -> Proof:
@@ -39,6 +40,7 @@ def excesses(claim: Claim) -> tuple[list[Fraction], dict[int, Interval], dict[in
         point = layer.at(point)
         stretches[index] = squared_stretch(layer)
         farthest, squares = farthest * row_sum(layer), squares * stretches[index]
+        keep(2 * layer.units, longest(point.numerators))
         intervals[index] = _around(point, min(farthest, root_above(squares)))
         point = relu(point)
     bounds = []

@@ -28,6 +28,7 @@ from assay.proof.claim import Claim, Proof, objectives
 from assay.proof.interval import Interval, through
 from assay.proof.kernel import Objective
 from assay.proof.linear_attention import Feature, LinearAttention, read_linear_attention
+from assay.proof.work import charge, limbs
 
 _SHARE_BITS = 96
 _MOST_WORK = 1 << 30
@@ -55,6 +56,10 @@ def least_excesses(claim: Claim) -> list[Fraction]:
     work = (size + network.readout.fan_in) * len(claim.question.disjuncts)
     if work > _MOST_WORK or network.tokens**2 > _MOST_SHARES:
         raise Unsupported("the network has more tokens or classes than the checker follows")
+    length = network.query.map.length + network.key.map.length + network.value.length
+    charge(work * limbs(2 * length + claim.box.denominator.bit_length()))
+    made = network.tokens * (network.tokens + network.width)
+    charge(100 * made * len(claim.question.disjuncts))
     bound = _Bound(network, claim.box)
     return [bound.least(objective) for objective in objectives(claim.question, network.readout)]
 

@@ -19,6 +19,7 @@ from assay.proof.arithmetic import Rejected, Unsupported
 from assay.proof.chain import Affine
 from assay.proof.claim import Claim, Proof
 from assay.proof.interval import Interval
+from assay.proof.work import charge, limbs, longest
 
 Signed = list[tuple[int, int]]
 """Terms with a sign, as (sign, number of the term)."""
@@ -40,6 +41,7 @@ class _Terms:
 
     def combine(self, row: Sequence[int], units: list[int], scale: int, place: str) -> Signed:
         """sum of row[j] / scale * units[j] as signed maxima, minima and plain terms."""
+        charge(30 * len(row))
         weights: dict[int, int] = {}
         for weight, term in zip(row, units, strict=True):
             weights[term] = weights.get(term, 0) + weight
@@ -121,6 +123,7 @@ def _least(terms: _Terms, first: Affine, box: Interval) -> list[Fraction]:
 
 def _minimum(first: Affine, units: list[int], box: Interval) -> Fraction:
     """The exact minimum over the box of the sum of some first-layer pre-activations."""
+    charge(50 * first.fan_in * limbs(longest(box.lower.numerators)))
     row = [sum(weights) for weights in zip(*(first.rows[u] for u in units), strict=True)]
     ends = zip(row, box.lower.numerators, box.upper.numerators, strict=True)
     total = sum(w * (low if w > 0 else high) for w, low, high in ends)

@@ -33,6 +33,7 @@ from assay.proof.power import PowerNetwork
 from assay.proof.univariate import least
 from assay.proof.vnnlib import Question
 from assay.proof.words import Words, one, take, words_of
+from assay.proof.work import charge, limbs
 
 _LARGEST_SHIFT = 120
 _DEEPEST_TREE = 200
@@ -55,11 +56,12 @@ def least_margin(faces: list[Separation], arrays: bytes | None) -> Fraction:
     """What is proved of all disjuncts, by second order or by the trees in the arrays."""
     if arrays is None:
         return min(left.lower_bound() for left in faces)
-    words = words_of(arrays)
+    certificate = words_of(arrays)
     margins = [
-        _by_splitting(left, words, len(arrays) // 4, number) for number, left in enumerate(faces)
+        _by_splitting(left, certificate, len(arrays) // 4, number)
+        for number, left in enumerate(faces)
     ]
-    if next(words, None) is not None:
+    if next(certificate, None) is not None:
         raise Rejected("the certificate's arrays hold more than the trees need")
     return min(margins)
 
@@ -69,6 +71,7 @@ def leaf_bound(
 ) -> Fraction:
     """The bound above with y = multipliers / 2^shift and the hidden units in `ranges`."""
     first, box, coefficients = left.first, left.box, left.objective.coefficients
+    charge(first.units * (100 + first.fan_in * limbs(first.length)))
     power = max(shift, 0)
     own = [m << (power - shift) for m in multipliers]
     pulls = entries(fmpz_mat(1, len(own), own) * first.weight)
@@ -89,13 +92,13 @@ def leaf_bound(
     )
 
 
-def _by_splitting(left: Separation, words: Words, most: int, number: int) -> Fraction:
+def _by_splitting(left: Separation, given: Words, most: int, number: int) -> Fraction:
     """The least bound over the leaves of the tree for one disjunct."""
-    tree = take(words, one(words, 1, most))
+    tree = take(given, one(given, 1, most))
     bounds = []
     for leaf, ranges in enumerate(_leaves(tree, left.ranges, number)):
-        shift = one(words, -_LARGEST_SHIFT, _LARGEST_SHIFT)
-        bounds.append(leaf_bound(left, ranges, shift, take(words, len(ranges))))
+        shift = one(given, -_LARGEST_SHIFT, _LARGEST_SHIFT)
+        bounds.append(leaf_bound(left, ranges, shift, take(given, len(ranges))))
         if bounds[-1] <= 0:
             raise Rejected(f"leaf {leaf} of the tree for disjunct {number} is not refuted")
     return min(bounds)
@@ -107,6 +110,7 @@ def _leaves(tree: list[int], ranges: list[Ends], number: int) -> Iterator[list[E
     for word in tree:
         if not pending:
             raise Rejected(f"the tree for disjunct {number} goes on after its last leaf")
+        charge(20 * len(ranges))
         current, depth = pending.pop()
         if word == -1:
             yield current

@@ -24,6 +24,7 @@ from assay.proof.claim import Claim, Proof
 from assay.proof.interval import Interval, preactivations
 from assay.proof.kernel import Multipliers, Objective, Phases, Relaxation
 from assay.proof.words import Words, one, take, words_of
+from assay.proof.work import charge
 
 _BOUND_BITS = 64
 _LARGEST_SHIFT = 120
@@ -77,7 +78,9 @@ def _tightened(claim: Claim, words: Words, most: int) -> Relaxation:
             Vector(tuple(sign * w for w in own.rows[unit]), own.denominator),
             Fraction(sign * own.bias[unit], own.denominator),
         )
-        multipliers = _multipliers(words, sum(h.units for h in hidden[:layer]))
+        before = sum(h.units for h in hidden[:layer])
+        charge(50 * before)
+        multipliers = _multipliers(words, before)
         bound = relaxation(layer).lower_bound(objective, multipliers, {})
         if bound is None:
             raise Rejected("the certificate's intervals contradict each other")
@@ -97,6 +100,7 @@ def _leaves(tree: list[int], units: int, number: int) -> Iterator[Phases]:
     """The phases of every leaf of a complete preorder tree."""
     pending: list[Phases] = [{}]
     for word in tree:
+        charge(10 * units)
         if not pending:
             raise Rejected(f"the tree for disjunct {number} goes on after its last leaf")
         phases = pending.pop()

@@ -25,7 +25,6 @@ def least_excesses(claim: Claim) -> list[Fraction]:
     """For each disjunct a lower bound, over the box, of its largest excess."""
     with ctx.workprec(BITS):
         analysis = BoxAnalysis(claim.graph, claim.question)
-        return [
-            max(floor(analysis.first_order(inequality).least) for inequality in disjunct)
-            for disjunct in claim.question.disjuncts
-        ]
+        met = {i for disjunct in claim.question.disjuncts for i in disjunct}
+        least = {i: floor(analysis.first_order(i).least) for i in met}
+        return [max(least[i] for i in disjunct) for disjunct in claim.question.disjuncts]

@@ -1,0 +1,11 @@
+"""How the checker says no."""
+
+from __future__ import annotations
+
+
+class Rejected(Exception):
+    """The claim is false, or its proof does not hold; the message says where."""
+
+
+class Unsupported(Exception):
+    """The checker does not know how to prove this kind of claim, or it asks for too much."""
