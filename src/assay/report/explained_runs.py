@@ -1,4 +1,4 @@
-"""From a benchmark's profiles and the runs of verifiers to the explanation of their timeouts."""
+"""From a benchmark's profiles and runs of verifiers to the explanation of what went unsolved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.judge.scored_runs import open_runs
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.truth.record import Truth, read_truth
 
-_TIMEOUTS: frozenset[Outcome] = frozenset({"timeout", "unknown", "out-of-memory"})
+_UNSOLVED: frozenset[Outcome] = frozenset({"timeout", "unknown", "out-of-memory"})
 
 
 @dataclass(frozen=True)
@@ -138,4 +138,4 @@ def coarse(outcome: str) -> str:
     """What an outcome of the judge counts as; wrong answers and crashes have other reasons."""
     if outcome in SOLVED:
         return "solved"
-    return "timeout" if outcome in _TIMEOUTS else "left out"
+    return "unsolved" if outcome in _UNSOLVED else "left out"

@@ -128,7 +128,7 @@ def _write_charts(
 
 
 def explained(material: Material) -> Explanation | str:
-    """Why tools time out, by the profile beside the benchmark; a sentence where it is of no use.
+    """Why tools leave instances unsolved, by the profile; a sentence where that is of no use.
 
     Empty where there is no profile. A report never fails for a file that only adds to it.
     """
