@@ -68,9 +68,9 @@ def separations(explanation: Explanation) -> str:
         cells = {
             s.component: f"{s.auc:.2f} ({s.low:.2f}, {s.high:.2f})" for s in verifier.separations
         }
-        counted = f"{verifier.count('solved')} / {verifier.count('timeout')}"
+        counted = f"{verifier.count('solved')} / {verifier.count('unsolved')}"
         rows.append((verifier.verifier, counted, *(cells.get(name, "-") for name in NAMES)))
-    return table(("verifier", "solved / timeouts", *NAMES), rows)
+    return table(("verifier", "solved / unsolved", *NAMES), rows)
 
 
 def diagnoses(explanation: Explanation) -> str:

@@ -52,7 +52,7 @@ def false_alarms(points: Sequence[Point], lot: Lot, draws: int, shuffles: int, s
     named = 0
     for _ in range(draws):
         outcomes = {
-            point.instance: "timeout" if late else "solved"
+            point.instance: "unsolved" if late else "solved"
             for point, late in zip(points, lot(points, rng), strict=True)
         }
         found = diagnosis(points, outcomes, permutations=shuffles, rng=rng)

@@ -37,12 +37,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_table_and_a_diagnosis(place: Path) -> None:
     done = assay("explain", "bench", "--run", "run", cwd=place)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "boxes: AUC of timeouts against solved, 95% interval" in done.stdout
+    assert "boxes: AUC of unsolved against solved instances, 95% interval" in done.stdout
     assert all(name in done.stdout for name in ("M_min", "G_IBP", "U", "A_tau", "d_eff", "●"))
-    assert "interval (2 solved, 6 timeouts):" in done.stdout
-    assert "too few solved instances (2, 6 timeouts) to say why." in done.stdout
+    assert "interval (2 solved, 6 unknown):" in done.stdout
+    assert "too few solved instances (2, 6 unknown answers) to say why." in done.stdout
     assert "it solved 2 of 4 robust and 0 of 4 violated instances" in done.stdout
-    assert "timeouts here are: 6 unknown" in done.stdout
+    assert "unsolved: 6 unknown" in done.stdout
 
 
 def test_one_document_with_everything_and_the_same_for_the_same_seed(place: Path) -> None:
@@ -60,7 +60,7 @@ def test_one_document_with_everything_and_the_same_for_the_same_seed(place: Path
     assert (trajectory["family"], trajectory["knob"]) == ("constant_box", "depth")
     assert trajectory["steps"] == [1.0] * 4 + [2.0] * 4
     (verifier,) = document["verifiers"]
-    assert (verifier["verifier"], verifier["counts"]["timeout"]) == ("interval", 6)
+    assert (verifier["verifier"], verifier["counts"]["unsolved"]) == ("interval", 6)
     assert (verifier["maps"][0]["x"], verifier["maps"][0]["y"]) == ("U", "d_eff")
     assert len(verifier["maps"]) == 10
     assert {point["answer"] for point in document["points"]} == {"robust", "violated"}

@@ -33,8 +33,8 @@ def test_counts_are_those_of_a_plain_count() -> None:
                     and outcomes[p.instance] != "left out"
                 ]
                 assert found.counts[row][column] == len(inside)
-                late = sum(outcomes[name] == "timeout" for name in inside)
-                assert found.timeouts[row][column] == late
+                late = sum(outcomes[name] == "unsolved" for name in inside)
+                assert found.unsolved[row][column] == late
 
 
 def _inside(value: float, edges: tuple[float, ...], number: int) -> bool:
@@ -57,7 +57,7 @@ def test_infinite_values_are_in_the_last_bin_which_ends_nowhere() -> None:
     found = next(m for m in interaction_maps(points, outcomes) if m.x == "G_IBP")
     assert found.x_edges[-1] == math.inf
     assert math.isfinite(found.x_edges[-2])
-    assert found.timeouts[0][-1] == 2
+    assert found.unsolved[0][-1] == 2
 
 
 def test_a_constant_component_has_one_bin_and_ties_stay_together() -> None:

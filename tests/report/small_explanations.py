@@ -19,6 +19,10 @@ from assay.difficulty.explanation import (
 
 PAIRS = (("U", "d_eff"), *(pair for pair in combinations(NAMES, 2) if pair != ("U", "d_eff")))
 
+_WORDS = [
+    {"solved": "proved", "unsolved": word, "left out": "crashed"} for word in ("timeout", "unknown")
+]
+
 
 def explanation(
     count: int = 60,
@@ -26,7 +30,7 @@ def explanation(
     *,
     families: tuple[str, ...] = ("meap", "corners"),
     benchmark: str = "quick",
-    timeouts: bool = True,
+    unsolved: bool = True,
     prefix: str = "",
 ) -> Explanation:
     """`count` instances with odd values among them; tools time out where a number is large."""
@@ -34,7 +38,7 @@ def explanation(
     return Explanation(
         benchmark=benchmark,
         points=points,
-        verifiers=tuple(_verifier(v, tools[v], points, timeouts) for v in range(len(tools))),
+        verifiers=tuple(_verifier(v, tools[v], points, unsolved) for v in range(len(tools))),
         trajectories=tuple(_trajectory(family, points) for family in families),
         without_profile=("odd-operator",),
         confidence=0.95,
@@ -59,22 +63,23 @@ def _point(number: int, count: int, family: str, prefix: str) -> Point:
 
 
 def _verifier(
-    number: int, name: str, points: tuple[Point, ...], timeouts: bool
+    number: int, name: str, points: tuple[Point, ...], unsolved: bool
 ) -> VerifierExplanation:
     draw = random.Random(100 + number)
     outcomes, times = {}, {}
     for place, point in enumerate(points):
         hard = (place + 0.5) / len(points) + draw.uniform(-0.35, 0.35)
-        outcome = "timeout" if timeouts and hard > 0.5 + 0.12 * number else "solved"
+        outcome = "unsolved" if unsolved and hard > 0.5 + 0.12 * number else "solved"
         if draw.random() < 0.05 * number:
             outcome = "left out"
         outcomes[point.instance] = outcome
-        times[point.instance] = 60.0 if outcome == "timeout" else 40 * draw.random() ** 3
-    late = "timeout" in outcomes.values()
+        times[point.instance] = 60.0 if outcome == "unsolved" else 40 * draw.random() ** 3
+    late = "unsolved" in outcomes.values()
     aucs = dict(zip(NAMES, (0.24, 0.91, 0.74, 0.55, 0.66), strict=True))
     return VerifierExplanation(
         verifier=name,
         outcomes=outcomes,
+        words={n: _WORDS[number % 2][o] for n, o in outcomes.items()},
         seconds=times,
         separations=tuple(
             Separation(component, auc, max(0.0, auc - 0.09), min(1.0, auc + 0.07 + 0.02 * number))
@@ -105,7 +110,7 @@ def interaction(
             continue
         column, row = (_bin(point.values[n], e) for n, e in zip((x, y), edges, strict=True))
         counts[row][column] += 1
-        late[row][column] += outcome == "timeout"
+        late[row][column] += outcome == "unsolved"
     return InteractionMap(
         x, y, edges[0], edges[1], tuple(map(tuple, late)), tuple(map(tuple, counts))
     )

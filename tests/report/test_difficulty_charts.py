@@ -34,8 +34,9 @@ ORDINARY = {"M_min": 0.1, "G_IBP": 3.0, "U": 0.5, "A_tau": 2.0, "d_eff": 7.0}
 def verifier(
     outcomes: Mapping[str, str], separations: tuple[Separation, ...] = (), name: str = "tool"
 ) -> VerifierExplanation:
-    words = Diagnosis("nothing to say", (), ())
-    return VerifierExplanation(name, outcomes, {"a": 1.25}, separations, (), words)
+    said = Diagnosis("nothing to say", (), ())
+    words = {n: "unknown" if found == "unsolved" else "proved" for n, found in outcomes.items()}
+    return VerifierExplanation(name, outcomes, words, {"a": 1.25}, separations, (), said)
 
 
 def classes(svg: str) -> Counter[str]:
@@ -58,7 +59,7 @@ def _words(element: ElementTree.Element) -> str:
 
 
 def test_an_interval_that_holds_one_half_is_hollow() -> None:
-    outcomes = {"a": "solved", "b": "timeout"}
+    outcomes = {"a": "solved", "b": "unsolved"}
     telling = Separation("U", 0.9, 0.8, 1.0)
     silent = Separation("G_IBP", 0.6, 0.4, 0.8)
     nothing = Separation("A_tau", math.nan, math.nan, math.nan)
@@ -73,7 +74,7 @@ def test_an_interval_that_holds_one_half_is_hollow() -> None:
 
 
 def test_aucs_lie_where_the_axis_says() -> None:
-    outcomes = {"a": "solved", "b": "timeout"}
+    outcomes = {"a": "solved", "b": "unsolved"}
     rows = tuple(Separation("U", auc, auc, auc) for auc in (0.0,))
     other = tuple(Separation("U", auc, auc, auc) for auc in (1.0,))
     svg = auc_chart([verifier(outcomes, rows), verifier(outcomes, other)], 0.95)
@@ -84,7 +85,7 @@ def test_aucs_lie_where_the_axis_says() -> None:
 
 @pytest.mark.parametrize(
     ("outcomes", "why"),
-    [({"a": "solved"}, "no timeouts"), ({"a": "timeout"}, "nothing solved")],
+    [({"a": "solved"}, "nothing unsolved"), ({"a": "unsolved"}, "nothing solved")],
 )
 def test_where_there_is_no_auc_the_reason_is_written(outcomes: Mapping[str, str], why: str) -> None:
     svg = auc_chart([verifier(outcomes)], 0.95)
@@ -100,7 +101,7 @@ def test_a_map_counts_and_leaves_empty_cells_empty() -> None:
     svg = interaction_chart(found, "tool")
     cells = [text for text in texts(svg) if "/" in text]
     assert sorted(cells) == ["0/1", "0/2", "3/7"]
-    assert "U 0.5 to 1, d_eff 0 to 10: 3 of 7 time out (43%)" in titles(svg)
+    assert "U 0.5 to 1, d_eff 0 to 10: 3 of 7 unsolved (43%)" in titles(svg)
     assert "U 0 to 0.5, d_eff 10 to ∞: no instance" in titles(svg)
     assert classes(svg)["cell"] == 3
     assert classes(svg)["empty"] == 2  # one of them explains the others
@@ -123,8 +124,8 @@ def trajectory(values: list[dict[str, float]], knob: str | None, steps: list[flo
         for n, v in enumerate(values)
     }
     tools = [
-        verifier({"i0": "solved", "i1": "timeout"}),
-        verifier({"i0": "timeout"}, name="another tool with a name that is quite long"),
+        verifier({"i0": "solved", "i1": "unsolved"}),
+        verifier({"i0": "unsolved"}, name="another tool with a name that is quite long"),
     ]
     path = Trajectory("meap", knob, (*points, "without profile"), (*steps, 99))
     return trajectory_chart(path, points, tools)
@@ -137,7 +138,8 @@ def test_a_trajectory_has_a_column_an_instance_with_all_its_words() -> None:
     assert found == [
         "i1 (robust)\nwidth = 3, kind = a<b\n"
         "M_min = 0.1, G_IBP = ∞, U = 0.5, A_tau = 2, d_eff = 7\n"
-        "tool: timeout\nanother tool with a name that is quite long: left out"
+        "tool: unsolved (unknown)\n"
+        "another tool with a name that is quite long: left out (not run)"
     ]
     assert "M_min = -2e-7" in "".join(titles(svg))
     assert {"2", "4", "8", "∞", "≤ 0", "1/2", "1/1"} <= set(texts(svg))

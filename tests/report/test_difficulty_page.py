@@ -75,17 +75,19 @@ def test_a_thousand_instances_and_five_verifiers_stay_small(knobs: int, tmp_path
     "found",
     [
         explanation(1, ("alone",)),
-        explanation(5, ("alone",), timeouts=False),
+        explanation(5, ("alone",), unsolved=False),
         explanation(0, ()),
         replace(explanation(3, ()), without_profile=()),
     ],
-    ids=["one instance", "no timeouts", "no points", "no verifiers"],
+    ids=["one instance", "nothing unsolved", "no points", "no verifiers"],
 )
 def test_small_explanations(found: Explanation, tmp_path: Path) -> None:
     shown = page(found, tmp_path)
     assert shown.count("diagnosis") == len(found.verifiers)
     assert ("nothing to draw" in shown.text) == (not found.points)
-    assert ("no timeouts" in shown.text) == any(not v.count("timeout") for v in found.verifiers)
+    assert ("nothing unsolved" in shown.text) == any(
+        not v.count("unsolved") for v in found.verifiers
+    )
     write_explanation_charts(found, tmp_path / "charts")
 
 
@@ -166,7 +168,7 @@ def test_a_report_explains_where_there_is_a_profile(
     (bench / "profile.csv").write_text("instance\na-robust\n")
     shown = Page(write_report([first], None, tmp_path / "r.html").path)
     assert asked == [(bench, (first,))]
-    assert "Why tools time out" in shown.text
+    assert "Why tools leave instances unsolved" in shown.text
     assert shown.count("diagnosis") == 2
     named = shown.text.index("good", shown.text.index("Why tools"))
     assert named < shown.text.index("liar", shown.text.index("Why tools"))  # as everywhere else
@@ -238,7 +240,7 @@ def test_mouse_and_keyboard_show_an_instance(tmp_path: Path) -> None:
     match = re.search('data-said="([^"]*)"', shown)
     assert match
     count, label, first_, second, last, pointed, hidden = match[1].split("|")
-    assert (count, label) == ("1", "marabou: timeout rate over G_IBP and U")
+    assert (count, label) == ("1", "marabou: share left unsolved over G_IBP and U")
     names = found.trajectories[0].instances
     for words, name in ((first_, names[0]), (second, names[1]), (last, names[-1])):
         assert words.startswith(name)

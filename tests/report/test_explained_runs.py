@@ -10,10 +10,10 @@ from assay.judge.outcome import OUTCOMES, SOLVED
 from assay.report.explained_runs import coarse, networks_of
 
 
-def test_only_answers_solve_and_only_lack_of_power_is_a_timeout() -> None:
+def test_only_answers_solve_and_only_lack_of_power_is_unsolved() -> None:
     kinds = {outcome: coarse(outcome) for outcome in OUTCOMES}
     assert {o for o, kind in kinds.items() if kind == "solved"} == SOLVED
-    assert {o for o, kind in kinds.items() if kind == "timeout"} == {
+    assert {o for o, kind in kinds.items() if kind == "unsolved"} == {
         "timeout",
         "unknown",
         "out-of-memory",

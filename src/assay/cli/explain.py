@@ -1,4 +1,4 @@
-"""`assay explain`: why verifiers time out, from the profiles of the instances."""
+"""`assay explain`: why verifiers leave instances unsolved, from the profiles of the instances."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def explain(
     png: Annotated[bool, typer.Option("--png", help="With --charts: as PNG too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say which difficulty the timeouts of verifiers go with; run `assay profile DIR` before.
+    """Say which difficulty goes with what verifiers leave unsolved; run `assay profile DIR` before.
 
-    The AUC of a component is the chance that a timeout has a larger value than a solved instance:
-    0.5 tells nothing. A cause is named only where it beats chance. Giving up and running out of
-    memory count as timeouts.
+    Unsolved means timeout, unknown or out of memory; each is called by its name. The AUC of a
+    component is the chance that an unsolved instance has a larger value than a solved one: 0.5
+    tells nothing. A cause is named only where it beats chance and 0.5 lies outside its interval.
 
     Examples:
 

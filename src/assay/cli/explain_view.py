@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.cli.output import print_line, print_table
 from assay.difficulty.components import COMPONENTS
 from assay.difficulty.explanation import Explanation, Separation, VerifierExplanation
+from assay.difficulty.failing import listed
 
 _STEPS = 20
 _MOST_NAMES = 5
@@ -14,10 +15,10 @@ def show_explanation(explanation: Explanation) -> None:
     compared = [verifier for verifier in explanation.verifiers if verifier.separations]
     if compared:
         title = (
-            f"{explanation.benchmark}: AUC of timeouts against solved, "
+            f"{explanation.benchmark}: AUC of unsolved against solved instances, "
             f"{explanation.confidence:.0%} interval (bar: 0 to 1, 0.5 in the middle)"
         )
-        header = ("verifier", "component", "AUC", "interval", "", "timeouts go with")
+        header = ("verifier", "component", "AUC", "interval", "", "unsolved go with")
         print_table(title, header, [row for verifier in compared for row in _rows(verifier)])
     for verifier in explanation.verifiers:
         _show_diagnosis(verifier)
@@ -50,8 +51,8 @@ def bar(separation: Separation) -> str:
 
 
 def direction(separation: Separation) -> str:
-    """Which end of the component the timeouts are at, and whether that is the hard one."""
-    if separation.low <= 0.5 <= separation.high:
+    """Which end of the component the unsolved ones are at, and whether that is the hard one."""
+    if not separation.clear:
         return "unclear"
     end = "large" if separation.auc > 0.5 else "small"
     component = next(c for c in COMPONENTS if c.name == separation.component)
@@ -60,11 +61,16 @@ def direction(separation: Separation) -> str:
 
 
 def _show_diagnosis(verifier: VerifierExplanation) -> None:
-    solved, late = verifier.count("solved"), verifier.count("timeout")
-    print_line(f"{verifier.verifier} ({solved} solved, {late} timeouts):")
+    print_line(f"{verifier.verifier} ({counts_line(verifier)}):")
     print_line(f"  {verifier.diagnosis.sentence}.")
     for detail in verifier.diagnosis.details:
         print_line(f"  - {detail}")
+
+
+def counts_line(verifier: VerifierExplanation) -> str:
+    """What was solved, and what was not, in the judge's words: `7 solved, 9 unknown`."""
+    late = [verifier.words[n] for n, found in verifier.outcomes.items() if found == "unsolved"]
+    return ", ".join([f"{verifier.count('solved')} solved", listed(late) or "0 unsolved"])
 
 
 def _show_without_profile(names: tuple[str, ...]) -> None:

@@ -1,1 +1,1 @@
-"""What makes a question hard: its difficulty profile, and why tools time out on it."""
+"""What makes a question hard: its difficulty profile, and why tools leave it unsolved."""

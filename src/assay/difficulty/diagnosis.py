@@ -1,9 +1,11 @@
-"""Why a verifier times out, in one sentence that its author can act on, or why it cannot be said.
+"""Why a verifier leaves instances unsolved, in a sentence to act on, or why it cannot be said.
 
 A cause is named only where the best rule found beats the best rules found in shuffled outcomes
 (`rules.py`). Shuffles keep families and networks together (`clusters.py`), so a rule must tell more
 than which families are slow. Rules of one threshold are tested at 4 %, rules of two at 1 %: where
-outcomes have nothing to do with the profile, at most one verifier in twenty gets a cause.
+outcomes have nothing to do with the profile, at most one verifier in twenty gets a cause. A
+component whose AUC may be one half (`separation.py`; the interval is about other families too) is
+never named as a cause; where a rule about it beats chance here, the details have it as a lead.
 
 Simulated false alarms (99 shuffles; tests/difficulty/test_diagnosis.py has a part of it): outcomes
 that know the cluster and nothing else, in 2 to 60 clusters of equal or unequal size, families or
@@ -17,7 +19,7 @@ and 92 %; 6 of 6 one cause in 56 %, 92 % and 100 %.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import comb
 
@@ -26,6 +28,7 @@ import numpy as np
 from assay.difficulty.clusters import Clusters
 from assay.difficulty.components import NAMES
 from assay.difficulty.explanation import Diagnosis, Point
+from assay.difficulty.failing import TIMES_OUT, Failing
 from assay.difficulty.inside_families import InsideFamilies
 from assay.difficulty.ranks import Mask
 from assay.difficulty.rule_words import likeness, meaning, where
@@ -48,33 +51,50 @@ def diagnosis(
     *,
     permutations: int,
     rng: np.random.Generator,
-    fails: str = "times out",
+    failing: Failing = TIMES_OUT,
+    unclear: Collection[str] = (),
 ) -> Diagnosis:
-    """`fails` is the verb for what happened to its timeouts, as `gives up`."""
-    cases = [point for point in points if outcomes.get(point.instance) in ("solved", "timeout")]
-    late = [point for point in cases if outcomes[point.instance] == "timeout"]
+    """`failing` says what became of the unsolved ones; `unclear` components are never a cause."""
+    cases = compared(points, outcomes)
+    late = [point for point in cases if outcomes[point.instance] == "unsolved"]
     solved = len(cases) - len(late)
     if not cases:
-        return _said("has no result to explain: none of these instances was solved or timed out")
+        return _said(
+            "has no result to explain: none of these instances was solved or left unsolved"
+        )
     if not late:
         return _said(f"solved everything it was asked ({len(cases)} instances)")
     if not solved:
-        return _said(f"{fails} on all {len(cases)}: the profile has nothing to compare")
-    unanswered = _never_solved(cases, outcomes)
+        return _said(f"{failing.verb} on all {len(cases)}: the profile has nothing to compare")
+    unanswered = never_solved(cases, outcomes)
     if unanswered:
-        return _about_the_others(cases, outcomes, unanswered, permutations, rng, fails)
+        others = [case for case in cases if case.answer != unanswered]
+        rest = diagnosis(
+            others,
+            outcomes,
+            permutations=permutations,
+            rng=rng,
+            failing=failing,
+            unclear=unclear,
+        )
+        return _about_the_others(rest, unanswered, len(cases) - len(others), len(others))
     if len(late) < FEWEST:
-        return _said(f"too few timeouts ({len(late)}) to say why")
+        return _said(f"too few {failing.noun} ({len(late)}) to say why")
     if solved < FEWEST:
-        return _said(f"too few solved instances ({solved}, {len(late)} timeouts) to say why")
-    return _cause(cases, outcomes, permutations, rng, fails)
+        return _said(f"too few solved instances ({solved}, {len(late)} {failing.noun}) to say why")
+    return _cause(cases, outcomes, permutations, rng, failing, unclear)
+
+
+def compared(points: Sequence[Point], outcomes: Mapping[str, str]) -> list[Point]:
+    """The points that were solved or left unsolved: all others have other reasons."""
+    return [point for point in points if outcomes.get(point.instance) in ("solved", "unsolved")]
 
 
 def _said(sentence: str, *details: str) -> Diagnosis:
     return Diagnosis(sentence, details, ())
 
 
-def _never_solved(cases: Sequence[Point], outcomes: Mapping[str, str]) -> str:
+def never_solved(cases: Sequence[Point], outcomes: Mapping[str, str]) -> str:
     """The answer that it never gives, where bad luck does not explain it: then that is the reason.
 
     Bad luck: none of its solved instances would have that answer if they were drawn by lot.
@@ -92,25 +112,16 @@ def _never_solved(cases: Sequence[Point], outcomes: Mapping[str, str]) -> str:
     return ""
 
 
-def _about_the_others(
-    cases: Sequence[Point],
-    outcomes: Mapping[str, str],
-    unanswered: str,
-    permutations: int,
-    rng: np.random.Generator,
-    fails: str,
-) -> Diagnosis:
+def _about_the_others(rest: Diagnosis, unanswered: str, missed: int, others: int) -> Diagnosis:
     """A tool that only proves, or only falsifies, is explained on what it can do."""
-    others = [case for case in cases if case.answer != unanswered]
-    rest = diagnosis(others, outcomes, permutations=permutations, rng=rng, fails=fails)
-    missed = len(cases) - len(others)
     return replace(
         rest,
         sentence=f"solves none of the {missed} {unanswered} instances, whatever their profile; "
-        f"on the other {len(others)}: {rest.sentence}",
+        f"on the other {others}: {rest.sentence}",
         details=(
             *rest.details,
-            f"the AUCs count the {unanswered} instances too: there they show the answer, no cause",
+            f"the AUCs leave out the {unanswered} instances: there they would show the answer, "
+            "no cause",
         ),
     )
 
@@ -120,22 +131,29 @@ def _cause(
     outcomes: Mapping[str, str],
     permutations: int,
     rng: np.random.Generator,
-    fails: str,
+    failing: Failing,
+    unclear: Collection[str],
 ) -> Diagnosis:
     seen = [name for name in NAMES if _blind(cases, name) <= _MOST_BLIND * len(cases)]
     values = {name: np.array([case.values[name] for case in cases]) for name in seen}
-    late = np.array([outcomes[case.instance] == "timeout" for case in cases])
+    late = np.array([outcomes[case.instance] == "unsolved" for case in cases])
     clusters = Clusters.of(cases)
-    search = RuleSearch(values, late)
-    ranked = search.ranked(1), search.ranked(2)
-    if not ranked[0]:
-        return _said("the profile is the same on all instances: it has nothing to compare")
-    chances = search.chances(clusters.shuffles(late, permutations, rng))
     unseen = _left_out(cases, seen)
+    search = RuleSearch(values, late, [name for name in seen if name not in unclear])
+    ranked = search.ranked(1), search.ranked(2)
+    everything = RuleSearch(values, late)
+    if not everything.ranked(1):
+        return _said("the profile is the same on all instances: it has nothing to compare")
+    if not ranked[0]:
+        lead = _lead(everything, late, clusters, permutations, rng, failing)
+        return _all_unclear(late, failing, [*lead, *unseen])
+    chances = search.chances(clusters.shuffles(late, permutations, rng))
+    unseen += _not_named([name for name in seen if name in unclear])
     if not _beaten(chances):
         free = search.chances(clusters.free.shuffles(late, permutations, rng))
-        found = _no_cause(late, clusters, chances, free)
-        return replace(found, details=(*found.details, *unseen))
+        found = _no_cause(late, clusters, chances, free, failing)
+        lead = _lead(everything, late, clusters, permutations, rng, failing) if unclear else []
+        return replace(found, details=(*found.details, *lead, *unseen))
     chosen = 0
     if chances[0] > _LEVELS[0] or (
         chances[1] <= LEVEL and _adds(search, ranked, clusters, late, permutations, rng)
@@ -145,12 +163,12 @@ def _cause(
     inside = InsideFamilies.of(cases, late)
     kept = f" that keep {clusters.many} together" if clusters.matter else ""
     return Diagnosis(
-        sentence=f"{fails} {where(rule)} ({_covered(rule, late)}){meaning(rule, values)}"
-        f"{likeness(rule, values)}{inside.doubt(rule, clusters.many)}",
+        sentence=f"{failing.verb} {where(rule)} ({_covered(rule, late, failing)})"
+        f"{meaning(rule, values)}{likeness(rule, values)}{inside.doubt(rule, clusters.many)}",
         details=(
             f"chance alone does as well with p = {chances[chosen]:.2g} ({permutations:,} shuffles"
             f"{kept}, each with its best of {search.rules(chosen + 1):,} rules)",
-            *_rivals(ranked[chosen], late),
+            *_rivals(ranked[chosen], late, failing),
             *inside.details(rule, clusters.many),
             *unseen,
         ),
@@ -171,12 +189,52 @@ def _left_out(cases: Sequence[Point], seen: Sequence[str]) -> list[str]:
     ]
 
 
+def _lead(
+    search: RuleSearch,
+    late: Mask,
+    clusters: Clusters,
+    permutations: int,
+    rng: np.random.Generator,
+    failing: Failing,
+) -> list[str]:
+    """The rule over all components that beats chance here, though its AUC may be one half."""
+    chances = search.chances(clusters.shuffles(late, permutations, rng))
+    if not _beaten(chances):
+        return []
+    chosen = 0 if chances[0] <= _LEVELS[0] else 1
+    rule = search.ranked(chosen + 1)[0]
+    return [
+        f"a lead, not a cause: {where(rule)} ({_covered(rule, late, failing)}) beats chance on "
+        f"these instances (p = {chances[chosen]:.2g}), but the interval of its AUC, which is about "
+        "other families too, holds 0.5"
+    ]
+
+
+def _not_named(unclear: Sequence[str]) -> list[str]:
+    if not unclear:
+        return []
+    return [f"not named as a cause, for the interval of the AUC holds 0.5: {', '.join(unclear)}"]
+
+
+def _all_unclear(late: Mask, failing: Failing, unseen: Sequence[str]) -> Diagnosis:
+    return _said(
+        f"no cause can be told: none of the five numbers separates its {late.sum()} {failing.noun} "
+        f"clearly from the {(~late).sum()} instances that it solved",
+        "the interval of every AUC holds 0.5",
+        *unseen,
+    )
+
+
 def _beaten(chances: Sequence[float]) -> bool:
     return any(found <= level for found, level in zip(chances, _LEVELS, strict=True))
 
 
 def _no_cause(
-    late: Mask, clusters: Clusters, chances: Sequence[float], free: Sequence[float]
+    late: Mask,
+    clusters: Clusters,
+    chances: Sequence[float],
+    free: Sequence[float],
+    failing: Failing,
 ) -> Diagnosis:
     """No rule is good enough; say so, and whether the families are what stands in the way."""
     tested = (
@@ -186,13 +244,13 @@ def _no_cause(
     if clusters.matter and _beaten(free):
         return _said(
             f"no cause can be told: the instances come from {clusters.count} {clusters.many}, too "
-            f"few to tell a cause of its {late.sum()} timeouts from the {clusters.one}",
+            f"few to tell a cause of its {late.sum()} {failing.noun} from the {clusters.one}",
             f"shuffles that keep {clusters.many} together: {tested}",
             f"shuffles that do not: p = {free[0]:.2g} and {free[1]:.2g}",
         )
     return _said(
-        f"no rule beats chance in telling its {late.sum()} timeouts from the {(~late).sum()} "
-        "instances that it solved",
+        f"no rule beats chance in telling its {late.sum()} {failing.noun} from the "
+        f"{(~late).sum()} instances that it solved",
         tested,
     )
 
@@ -214,13 +272,17 @@ def _adds(
     return search.chances(shuffles, (2,))[0] <= LEVEL
 
 
-def _covered(rule: Rule, late: Mask) -> str:
-    return f"{rule.timeouts} of its {late.sum()} timeouts, {rule.solved} of {(~late).sum()} solved"
+def _covered(rule: Rule, late: Mask, failing: Failing) -> str:
+    return (
+        f"{rule.unsolved} of its {late.sum()} {failing.noun}, {rule.solved} of {(~late).sum()} "
+        "solved"
+    )
 
 
-def _rivals(ranked: Sequence[Rule], late: Mask) -> list[str]:
+def _rivals(ranked: Sequence[Rule], late: Mask, failing: Failing) -> list[str]:
     """Rules on other components that tell nearly as much: the data may not decide between them."""
     close = [rule for rule in ranked[1:] if rule.score >= ranked[0].score - _NEARLY]
     return [
-        f"nearly as good: {where(rule)} ({_covered(rule, late)})" for rule in close[:_MOST_RIVALS]
+        f"nearly as good: {where(rule)} ({_covered(rule, late, failing)})"
+        for rule in close[:_MOST_RIVALS]
     ]

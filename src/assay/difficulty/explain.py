@@ -1,4 +1,4 @@
-"""Why verifiers time out: their outcomes held against the profiles of the instances."""
+"""Why verifiers leave instances unsolved: outcomes held against the profiles of instances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.difficulty.clusters import Clusters
 from assay.difficulty.components import NAMES
-from assay.difficulty.diagnosis import diagnosis
+from assay.difficulty.diagnosis import compared, diagnosis, never_solved
 from assay.difficulty.explanation import (
     Diagnosis,
     Explanation,
@@ -18,19 +18,19 @@ from assay.difficulty.explanation import (
     Separation,
     VerifierExplanation,
 )
+from assay.difficulty.failing import failing, listed
 from assay.difficulty.interactions import interaction_maps
 from assay.difficulty.separation import Side, separation
 from assay.difficulty.trajectories import trajectories
 
 CONFIDENCE = 0.95
-_VERBS = {"unknown": "gives up", "out-of-memory": "runs out of memory"}
 
 
 @dataclass(frozen=True)
 class Outcomes:
     """What became of the instances under one verifier, by name.
 
-    `outcomes` are `solved`, `timeout` and `left out`; an instance that is not named was not run.
+    `outcomes` are `solved`, `unsolved` and `left out`; an instance that is not named was not run.
     `words` say the same more precisely, as the judge does.
     """
 
@@ -70,14 +70,22 @@ def _verifier(
     for_auc, for_cause = (
         np.random.default_rng([seed, number, *run.verifier.encode()]) for number in range(2)
     )
-    late = Counter(run.words[name] for name, found in outcomes.items() if found == "timeout")
-    verb = _VERBS.get(late.most_common(1)[0][0], "times out") if late else "times out"
-    found = diagnosis(points, outcomes, permutations=resamples, rng=for_cause, fails=verb)
+    late = [run.words[name] for name, found in outcomes.items() if found == "unsolved"]
+    separations = _separations(points, outcomes, resamples, for_auc)
+    found = diagnosis(
+        points,
+        outcomes,
+        permutations=resamples,
+        rng=for_cause,
+        failing=failing(late),
+        unclear=[separation.component for separation in separations if not separation.clear],
+    )
     return VerifierExplanation(
         verifier=run.verifier,
         outcomes=outcomes,
+        words={name: run.words[name] for name in outcomes if name in run.words},
         seconds={name: run.seconds[name] for name in outcomes if name in run.seconds},
-        separations=_separations(points, outcomes, resamples, for_auc),
+        separations=separations,
         maps=interaction_maps(points, outcomes),
         diagnosis=_with_counts(found, points, outcomes, run.words),
     )
@@ -89,8 +97,11 @@ def _separations(
     resamples: int,
     rng: np.random.Generator,
 ) -> tuple[Separation, ...]:
-    cases = [point for point in points if outcomes[point.instance] in ("solved", "timeout")]
-    late = np.array([outcomes[case.instance] == "timeout" for case in cases])
+    """About the instances of the diagnosis: without an answer that the verifier never gives."""
+    every = compared(points, outcomes)
+    never = never_solved(every, outcomes)
+    cases = [case for case in every if not never or case.answer != never]
+    late = np.array([outcomes[case.instance] == "unsolved" for case in cases])
     if late.all() or not late.any():
         return ()
     clusters = Clusters.of(cases).independent
@@ -108,15 +119,15 @@ def _with_counts(
     outcomes: Mapping[str, str],
     words: Mapping[str, str],
 ) -> Diagnosis:
-    """The diagnosis with what is meant by a timeout, and by left out, where that is not plain."""
-    names: dict[str, list[str]] = {"solved": [], "timeout": [], "left out": []}
+    """The diagnosis with what is meant by unsolved, and by left out, where that is not plain."""
+    names: dict[str, list[str]] = {"solved": [], "unsolved": [], "left out": []}
     for name, outcome in outcomes.items():
         names[outcome].append(words.get(name, "not run"))
     said = _solved_by_answer(points, outcomes)
-    if set(names["timeout"]) - {"timeout"}:
-        said.append(f"timeouts here are: {_listed(names['timeout'])}")
+    if set(names["unsolved"]) - {"timeout"}:
+        said.append(f"unsolved: {listed(names['unsolved'])}")
     if names["left out"]:
-        said.append(f"left out: {_listed(names['left out'])}")
+        said.append(f"left out: {listed(names['left out'])}")
     return replace(found, details=(*found.details, *said))
 
 
@@ -131,7 +142,3 @@ def _solved_by_answer(points: Sequence[Point], outcomes: Mapping[str, str]) -> l
         return []
     parts = [f"{solved[answer]} of {asked[answer]} {answer}" for answer in sorted(asked)]
     return [f"it solved {' and '.join(parts)} instances"]
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(f"{count} {word}" for word, count in Counter(words).most_common())

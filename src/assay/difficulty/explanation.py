@@ -28,16 +28,21 @@ class Point:
 
 @dataclass(frozen=True)
 class Separation:
-    """How well one component tells the timeouts of a verifier from what it solved.
+    """How well one component tells what a verifier left unsolved from what it solved.
 
-    `auc` is the chance that a timeout has the larger value, ties counted half; above one half,
-    larger values go with timeouts. `low` and `high` bound it at the explanation's confidence.
+    `auc` is the chance that an unsolved instance has the larger value, ties counted half; above one
+    half, larger values go unsolved. `low` and `high` bound it at the explanation's confidence.
     """
 
     component: str
     auc: float
     low: float
     high: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether one half lies outside the interval: only then it says anything."""
+        return self.high < 0.5 or self.low > 0.5
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class InteractionMap:
     y: str
     x_edges: tuple[float, ...]
     y_edges: tuple[float, ...]
-    timeouts: tuple[tuple[int, ...], ...]
+    unsolved: tuple[tuple[int, ...], ...]
     counts: tuple[tuple[int, ...], ...]
 
 
@@ -68,13 +73,16 @@ class Diagnosis:
 class VerifierExplanation:
     """One verifier: its outcome on every point by instance name, and what explains them.
 
-    An outcome is `solved`, `timeout` (also: gave up, out of memory) or `left out` (unsupported,
+    An outcome is `solved`, `unsolved` (timeout, unknown, out of memory) or `left out` (unsupported,
     crashed, wrong, or never run): only the first two take part in the statistics. Where one of
-    the two never happened there is nothing to compare, and no separation.
+    the two never happened there is nothing to compare, and no separation. `words` are the judge's
+    own, where an instance was run. Separations are about the instances of the diagnosis: where it
+    sets aside an answer that the verifier never gives, so do they.
     """
 
     verifier: str
     outcomes: Mapping[str, str]
+    words: Mapping[str, str]
     seconds: Mapping[str, float]
     separations: tuple[Separation, ...]
     maps: tuple[InteractionMap, ...]

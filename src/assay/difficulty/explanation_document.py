@@ -15,7 +15,7 @@ def to_document(explanation: Explanation) -> dict[str, Any]:
     document = _plain(explanation)
     for verifier, found in zip(document["verifiers"], explanation.verifiers, strict=True):
         verifier["counts"] = {
-            outcome: found.count(outcome) for outcome in ("solved", "timeout", "left out")
+            outcome: found.count(outcome) for outcome in ("solved", "unsolved", "left out")
         }
     return document  # type: ignore[no-any-return]
 

@@ -1,4 +1,4 @@
-"""Whether a rule's components still tell timeouts from solved instances inside single families."""
+"""Whether a rule's components still tell unsolved from solved instances inside single families."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Sides = tuple[tuple[Point, ...], tuple[Point, ...]]
 
 @dataclass(frozen=True)
 class InsideFamilies:
-    """How many families there are; of those with both outcomes, the solved ones and timeouts."""
+    """How many families there are; of those with both outcomes, solved and unsolved ones."""
 
     families: int
     mixed: tuple[Sides, ...]
@@ -26,8 +26,8 @@ class InsideFamilies:
     @classmethod
     def of(cls, cases: Sequence[Point], late: Mask) -> InsideFamilies:
         sides: dict[str, tuple[list[Point], list[Point]]] = defaultdict(lambda: ([], []))
-        for case, timeout in zip(cases, late, strict=True):
-            sides[case.family][int(timeout)].append(case)
+        for case, unsolved in zip(cases, late, strict=True):
+            sides[case.family][int(unsolved)].append(case)
         mixed = [(tuple(solved), tuple(slow)) for solved, slow in sides.values() if solved and slow]
         return cls(len(sides), tuple(mixed))
 
@@ -54,7 +54,7 @@ class InsideFamilies:
             found, pairs = self._auc(clause)
             said.append(
                 f"inside {families} the AUC of {clause.component} is {found:.2f} ({pairs} pairs "
-                f"of a timeout and a solved instance, in {len(self.mixed)} of {self.families} "
+                f"of an unsolved and a solved instance, in {len(self.mixed)} of {self.families} "
                 f"{families})"
             )
         return said

@@ -1,4 +1,4 @@
-"""Timeouts over two components at a time: all pairs, in bins that hold about as many instances.
+"""What goes unsolved, over two components at a time: all pairs, in bins of about equal counts.
 
 Bins come from all points, so that the maps of several verifiers have the same cells. Edges are
 round numbers near quantiles, outer ones rounded outward. Where a value is infinite, so is the
@@ -25,18 +25,18 @@ PAIRS = (_FIRST, *(pair for pair in combinations(NAMES, 2) if pair != _FIRST))
 def interaction_maps(
     points: Sequence[Point], outcomes: Mapping[str, str]
 ) -> tuple[InteractionMap, ...]:
-    """One map a pair of components; only solved instances and timeouts are counted."""
+    """One map a pair of components; only solved and unsolved instances are counted."""
     values = {name: np.array([point.values[name] for point in points]) for name in NAMES}
     edges = {name: _edges(values[name]) for name in NAMES}
     bins = {name: bins_of(values[name], edges[name][1:-1]) for name in NAMES}
     known = [outcomes.get(point.instance, "") for point in points]
-    late = np.array([outcome == "timeout" for outcome in known])
+    late = np.array([outcome == "unsolved" for outcome in known])
     seen = late | np.array([outcome == "solved" for outcome in known])
     maps = []
     for x, y in PAIRS:
         shape = len(edges[y]) - 1, len(edges[x]) - 1
         cells = bins[y] * shape[1] + bins[x]
-        timeouts, counts = (
+        unsolved, counts = (
             np.bincount(cells[chosen], minlength=shape[0] * shape[1]).reshape(shape).tolist()
             for chosen in (late, seen)
         )
@@ -46,7 +46,7 @@ def interaction_maps(
                 y=y,
                 x_edges=edges[x],
                 y_edges=edges[y],
-                timeouts=tuple(map(tuple, timeouts)),
+                unsolved=tuple(map(tuple, unsolved)),
                 counts=tuple(map(tuple, counts)),
             )
         )

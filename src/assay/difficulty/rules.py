@@ -1,8 +1,8 @@
-"""Rules of one or two thresholds that tell timeouts from solved instances, and how likely the best
+"""Rules of one or two thresholds that tell unsolved from solved instances, and how likely the best
 of them is by chance.
 
 A rule says `G_IBP above 2000` or `G_IBP above 2000 and U below 0.2`. Its score is the correlation
-of "the rule holds" with "timed out" (Matthews): one where it is right everywhere, zero where it
+of "the rule holds" with "went unsolved" (Matthews): one where it is right everywhere, zero where it
 tells nothing. Every component, pair, direction and threshold of a grid is tried, so the best score
 is high even where nothing is to be found; it is compared with the best scores of the same search
 after the outcomes were shuffled, clusters of instances kept together (`clusters.py`). Rules of one
@@ -11,7 +11,7 @@ threshold are compared with their like only: among thousands of pairs, one is al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -45,7 +45,7 @@ class Rule:
 
     clauses: tuple[Clause, ...]
     score: float
-    timeouts: int
+    unsolved: int
     solved: int
 
 
@@ -63,6 +63,9 @@ class _Grid:
         names = tuple(name for name in values if cuts[name])
         return cls(names, cuts, {name: bins_of(values[name], cuts[name]) for name in names})
 
+    def only(self, names: Collection[str]) -> _Grid:
+        return _Grid(tuple(name for name in self.names if name in names), self.cuts, self.bins)
+
 
 @dataclass(frozen=True)
 class _Scores:
@@ -74,12 +77,19 @@ class _Scores:
 
 
 class RuleSearch:
-    """All rules over the values of the components; `late` marks the timeouts."""
+    """All rules over the values of the components; `late` marks the unsolved instances.
 
-    def __init__(self, values: Mapping[str, Values], late: Mask) -> None:
+    `named` are the components that rules may be about, all unless told. Shuffles are searched
+    over all components nevertheless: leaving some out makes no rule look better than it is.
+    """
+
+    def __init__(
+        self, values: Mapping[str, Values], late: Mask, named: Collection[str] | None = None
+    ) -> None:
         self._values = values
         self._late = late
         self._grid = _Grid.over(values)
+        self._own = self._grid if named is None else self._grid.only(named)
 
     def rules(self, clauses: int) -> int:
         """How many rules with so many clauses are tried."""
@@ -89,7 +99,7 @@ class RuleSearch:
     def ranked(self, clauses: int) -> list[Rule]:
         """For every choice of so many components its best rule; the best of all comes first."""
         tops: dict[tuple[str, ...], tuple[float, tuple[Clause, ...]]] = {}
-        for block in _blocks(self._grid, self._late[None, :], clauses):
+        for block in _blocks(self._own, self._late[None, :], clauses):
             place = np.unravel_index(int(block.scores[0].argmax()), block.scores[0].shape)
             score = float(block.scores[0][place])
             if block.names not in tops or score > tops[block.names][0] + _CLOSE:
@@ -105,7 +115,7 @@ class RuleSearch:
 
     def grid_score(self, clauses: int) -> float:
         """The best score of the grid, before any threshold is moved."""
-        return float(_highest(self._grid, self._late[None, :], clauses)[0])
+        return float(_highest(self._own, self._late[None, :], clauses)[0])
 
     def chances(self, shuffles: Iterable[Mask], clauses: Sequence[int] = (1, 2)) -> list[float]:
         """How likely rules with so many clauses do as well after a shuffle of the outcomes.
@@ -218,6 +228,6 @@ def _scores(
     late: npt.NDArray[np.intp],
     size: int,
 ) -> Values:
-    """Correlations, from the timeouts that rules cover; zero where one side is empty."""
+    """Correlations, from the unsolved instances that rules cover; zero where one side is empty."""
     spread = np.sqrt(covered * (size - covered) * 1.0) * np.sqrt(late * (size - late) * 1.0)
     return (size * hits - covered * late) / np.where(spread > 0, spread, np.inf)

@@ -1,8 +1,8 @@
-"""How well a component tells the timeouts from what was solved: its AUC, with an interval.
+"""How well a component tells unsolved instances from solved ones: its AUC, with an interval.
 
-The AUC is that of the raw value (the convention of VeriStress-GT): the chance that a timeout has
-the larger value, ties counted half. M_min is harder when small, so there values below one half
-are the ones to expect.
+The AUC is that of the raw value (the convention of VeriStress-GT): the chance that an unsolved
+instance has the larger value, ties counted half. M_min is harder when small, so there values below
+one half are the ones to expect.
 
 Cases of one family, or of one network, are no independent cases (`clusters.py`). So the interval
 is about other families as well: whole clusters are drawn, variances are those between clusters, and

@@ -53,6 +53,14 @@ class PointEvaluation:
             self._note(f"the margin's sign is undecided with {_PRECISIONS[-1]} bits")
         return found
 
+    def outputs(self) -> list[Bounds] | None:
+        """Every output over the real numbers: exact where it is rational, else within a ball."""
+        for bits in _PRECISIONS[:2]:
+            found = self._outputs(False, bits)
+            if found is not None:
+                return found
+        return None
+
     @cached_property
     def float32_outputs(self) -> list[Fraction] | None:
         """What ONNX Runtime computes for the float32 numbers; None unless it is finite."""

@@ -166,7 +166,10 @@ def _aside(scores: Scores, verifier: str) -> str:
     for row in scores.rows:
         if (row.verifier, row.group, row.family) == (verifier, "real", ALL_FAMILIES):
             other = row.count("unsound") + row.count("bogus")
-            text = f"{_many(row.instances, 'knife-edge instance')} apart: {row.solved:,} solved"
+            text = (
+                f"{_many(row.instances, 'knife-edge instance')} (only real arithmetic decides "
+                f"them, not float32) scored apart: {row.solved:,} solved"
+            )
             return f"{text}, {other:,} answered against real arithmetic" if other else text
     return ""
 

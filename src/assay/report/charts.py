@@ -26,7 +26,17 @@ from assay.report.scales import LogScale, nice_step
 
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 _SHORTEST_S, _LONGEST_S = 0.01, 1e7
-_WIDTH, _HEIGHT = 680.0, 500.0
+_WIDTH, _HEIGHT, _NARROW_WIDTH = 680.0, 500.0, 330.0
+_MOST_MARKS = 12
+_SHAPES = (
+    "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
+    "m-3.5-3.5h7v7h-7z",
+    "m0-4.5l4.5 8h-9z",
+    "m0-5l4.5 5l-4.5 5l-4.5-5z",
+    "m0 4.5l4.5-8h-9z",
+    "m-4-1.5h2.5v-2.5h3v2.5h2.5v3h-2.5v2.5h-3v-2.5h-2.5z",
+)
+"""A mark for each tool, so that colour is not the only sign."""
 
 
 def solved_times(material: Material, group: Group) -> dict[str, list[float]]:
@@ -43,12 +53,18 @@ def solved_times(material: Material, group: Group) -> dict[str, list[float]]:
     return {name: sorted(values) for name, values in times.items()}
 
 
-def cactus(times: Mapping[str, Sequence[float]], *, page: bool = False) -> str:
-    """How many instances each tool solves when every one is granted this many seconds."""
-    frame = Frame(56, 26, _WIDTH - 56 - 132, _HEIGHT - 26 - 48)
+def cactus(
+    times: Mapping[str, Sequence[float]], *, page: bool = False, narrow: bool = False
+) -> str:
+    """How many instances each tool solves when every one is granted this many seconds.
+
+    A narrow chart fits a phone: the names stand below, not beside the ends of the curves.
+    """
+    width, height = (_NARROW_WIDTH, _NARROW_WIDTH) if narrow else (_WIDTH, _HEIGHT)
+    frame = Frame(56, 26, width - 56 - (16 if narrow else 146), height - 26 - 48)
     most = max((len(values) for values in times.values()), default=0) or 1
     scale = _seconds_scale(value for values in times.values() for value in values)
-    step = int(nice_step(max(1.0, most / 6)))
+    step = int(nice_step(max(1.0, most / (4 if narrow else 6))))
     right = [(n / most, f"{n:,}") for n in range(0, most + 1, step)]
     parts = [axes(frame, right, scale.ticks(), "instances solved", "seconds each")]
     ends: list[tuple[float, str]] = []
@@ -57,12 +73,19 @@ def cactus(times: Mapping[str, Sequence[float]], *, page: bool = False) -> str:
         values = times[name]
         points = [(frame.x((i + 1) / most), frame.y(scale.share(v))) for i, v in enumerate(values)]
         if points:
-            look = 'class="curve best"' if name == VIRTUAL_BEST else _line(names.index(name), page)
+            best = name == VIRTUAL_BEST
+            look = 'class="curve best"' if best else _line(names.index(name), page)
             title = f"{name}: {len(values):,} solved"
-            parts.append(f"<g {look}><title>{printable(title)}</title>{polyline(points)}</g>")
+            line = polyline(points) if best else _marked(points, names.index(name))
+            parts.append(f"<g {look}><title>{printable(title)}</title>{line}</g>")
         ends.append((points[-1][1] if points else frame.y(0), name))
-    parts += _end_labels(frame, ends, times, names, page)
-    return picture(_WIDTH, _HEIGHT, "Cactus plot: time against instances solved", parts, page)
+    if narrow:
+        ends = [(height + 14 + 18 * n, name) for n, name in enumerate(times)]
+        parts += [_label(12, y, name, times, names, page) for y, name in ends]
+        height += 18 * len(ends) + 8
+    else:
+        parts += _end_labels(frame, ends, times, names, page)
+    return picture(width, height, "Cactus plot: time against instances solved", parts, page)
 
 
 def scatter(
@@ -117,7 +140,7 @@ def _seconds_scale(values: Iterable[float]) -> LogScale:
 
 
 def _line(number: int, page: bool) -> str:
-    dash = _DASHES[number // len(PALETTE) % len(_DASHES)]
+    dash = _DASHES[number % len(_DASHES)]
     dashed = f' stroke-dasharray="{dash}"' if dash else ""
     return f'class="curve" style="stroke:{tool_color(number, page)}"{dashed}'
 
@@ -137,14 +160,37 @@ def _end_labels(
         lowest = max(y, lowest + gap)
         placed.append((lowest, name))
     overflow = max(0.0, (placed[-1][0] if placed else 0.0) - (frame.top + frame.height))
-    texts = []
-    for y, name in placed:
-        if name == VIRTUAL_BEST:
-            look = 'class="name-best"'
-        else:
-            color = tool_color(names.index(name), page)
-            look = f'style="fill:{color};font-weight:600"'
-        text = printable(f"{shortened(name, 14)} {len(times[name]):,}")
-        at = f'x="{frame.x(1) + 8:.1f}" y="{y - overflow + 4:.1f}"'
-        texts.append(f"<text {look} {at}><title>{printable(name)}</title>{text}</text>")
-    return texts
+    return [_label(frame.x(1) + 14, y - overflow, name, times, names, page) for y, name in placed]
+
+
+def _label(
+    x: float,
+    y: float,
+    name: str,
+    times: Mapping[str, Sequence[float]],
+    names: Sequence[str],
+    page: bool,
+) -> str:
+    """The mark of a tool, its name and how many it solves."""
+    mark, look = "", 'class="name-best"'
+    if name != VIRTUAL_BEST:
+        number = names.index(name)
+        color = tool_color(number, page)
+        look = f'style="fill:{color};font-weight:600"'
+        mark = f'<path style="fill:{color}" d="M{x:.1f} {y:.1f}{_shape(number)}"/>'
+    text = printable(f"{shortened(name, 14)} {len(times[name]):,}")
+    at = f'x="{x + 10:.1f}" y="{y + 4:.1f}"'
+    return f"{mark}<text {look} {at}><title>{printable(name)}</title>{text}</text>"
+
+
+def _shape(number: int) -> str:
+    return _SHAPES[number % len(_SHAPES)]
+
+
+def _marked(points: Sequence[tuple[float, float]], number: int) -> str:
+    """A curve with a few marks of its tool, the last at its end."""
+    every = max(1, len(points) // _MOST_MARKS)
+    chosen = points[::-1][::every]
+    marks = "".join(f"M{x:.1f} {y:.1f}{_shape(number)}" for x, y in chosen)
+    line = polyline(points, marks=False)
+    return f'{line}<path class="marks" stroke-dasharray="none" d="{marks}"/>'

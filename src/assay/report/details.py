@@ -20,6 +20,7 @@ from assay.judge.outcome import Outcome
 from assay.judge.results import Result
 from assay.question.network import load
 from assay.report.material import Material, Task
+from assay.report.next_steps import NextSteps
 from assay.report.wording import WORST_FIRST
 from assay.suite.folder import FolderEntry
 from assay.suite.proved_truths import entry_truth
@@ -54,9 +55,11 @@ class Details:
     questions: Mapping[str, Mapping[str, Any]]
 
 
-def details(material: Material, budget: int) -> Details:
+def details(
+    material: Material, budget: int, steps: Mapping[tuple[str, str], NextSteps] | None = None
+) -> Details:
     """At most about `budget` characters, spent on what deserves a look first."""
-    tasks: dict[int, Mapping[str, Any]] = {}
+    tasks: dict[int, dict[str, Any]] = {}
     questions: dict[str, Mapping[str, Any]] = {}
     left = budget
     rank = {outcome: number for number, outcome in enumerate(_MOST_INTERESTING)}
@@ -68,6 +71,8 @@ def details(material: Material, budget: int) -> Details:
             break
         task = material.tasks[number]
         tasks[number] = _of_task(task)
+        if steps and task.key in steps:
+            tasks[number] |= {"next": steps[task.key].document()}
         left -= len(json.dumps(tasks[number]))
         entry = material.entries.get(task.settled.instance)
         if entry and entry.name not in questions and len(questions) < _MOST_QUESTIONS:

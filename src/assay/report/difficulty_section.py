@@ -1,4 +1,4 @@
-"""What the section "Why tools time out" prints, from an explanation: words, cards and drawings."""
+"""What the section "Why tools leave instances unsolved" prints: words, cards and drawings."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from assay.difficulty.components import COMPONENTS
 from assay.difficulty.explanation import Explanation, Trajectory, VerifierExplanation
+from assay.difficulty.failing import listed
 from assay.report.banner import Segment
 from assay.report.difficulty_charts import auc_chart, interaction_chart
 from assay.report.drawing import tool_color
@@ -35,7 +36,11 @@ def section(explanation: Explanation) -> dict[str, Any]:
         "cards": [_card(v, tool_color(n, page=True), pairs) for n, v in enumerate(verifiers)],
         "components": COMPONENTS,
         "confidence": f"{explanation.confidence:.0%}",
-        "auc": Markup(auc_chart(verifiers, explanation.confidence, page=True)) if points else "",
+        "auc": [
+            Markup(auc_chart(verifiers, explanation.confidence, page=True, narrow=narrow))
+            for narrow in (False, True)
+            if points
+        ],
         "verifiers": [verifier.verifier for verifier in verifiers],
         "pairs": [f"{x} × {y}" for x, y in pairs],
         "maps": [
@@ -87,11 +92,11 @@ def _summary(explanation: Explanation) -> str:
     count = len(explanation.points)
     return (
         f"Five numbers describe how difficult an instance is; here they are held against what "
-        f"became of {count:,} instance{'' if count == 1 else 's'}. Timeouts include giving up and "
-        f"running out of memory. Intervals hold at {explanation.confidence:.0%}; each is the hull "
-        f"of three, a score interval, an exact one, and a bootstrap of {explanation.resamples:,} "
-        f"samples (seed {explanation.seed}), with instances of one family, or of one network, "
-        "counted together."
+        f"became of {count:,} instance{'' if count == 1 else 's'}. Unsolved means timeout, unknown "
+        "or out of memory; each card says which. Intervals hold at "
+        f"{explanation.confidence:.0%}; each is the hull of three, a score interval, an exact one, "
+        f"and a bootstrap of {explanation.resamples:,} samples (seed {explanation.seed}), with "
+        "instances of one family, or of one network, counted together."
     )
 
 
@@ -111,6 +116,9 @@ def _remarks(explanation: Explanation) -> list[str]:
 def _card(verifier: VerifierExplanation, color: str, pairs: Mapping[Pair, int]) -> dict[str, Any]:
     total = len(verifier.outcomes) or 1
     counts = [(outcome, verifier.count(outcome)) for outcome in OUTCOMES]
+    words: dict[str, list[str]] = {outcome: [] for outcome in OUTCOMES}
+    for name, outcome in verifier.outcomes.items():
+        words[outcome].append(verifier.words.get(name, "not run"))
     x, y = (*verifier.diagnosis.components, "", "")[:2]
     return {
         "verifier": verifier.verifier,
@@ -118,5 +126,6 @@ def _card(verifier: VerifierExplanation, color: str, pairs: Mapping[Pair, int]) 
         "sentence": verifier.diagnosis.sentence,
         "details": verifier.diagnosis.details,
         "parts": [Segment(outcome, n, 100 * n / total) for outcome, n in counts if n],
+        "words": {o: "" if o == "solved" else listed(found) for o, found in words.items()},
         "pair": pairs.get((x, y), pairs.get((y, x))),
     }

@@ -17,7 +17,7 @@ text{font:12px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fil
 .grid{stroke:#e3e3e3}.axis,.limit,.diagonal{stroke:#888;fill:none}
 .diagonal,.limit{stroke-dasharray:4 4}.curve{fill:none;stroke-width:2}
 .title{font-weight:600;fill:#222}.best{stroke:#999;stroke-dasharray:3 4;stroke-width:1.5}
-.name-best{fill:#777}.dot{fill-opacity:.55}
+.marks{fill:#fff;stroke-width:1.5}.name-best{fill:#777}.dot{fill-opacity:.55}
 </style>"""
 
 
@@ -37,7 +37,7 @@ class Frame:
         return self.top + (1 - share) * self.height
 
 
-def polyline(points: Sequence[tuple[float, float]]) -> str:
+def polyline(points: Sequence[tuple[float, float]], marks: bool = True) -> str:
     """A curve without the points that lie within a pixel of the last one drawn."""
     kept = [points[0]]
     for point in points[1:]:
@@ -45,9 +45,9 @@ def polyline(points: Sequence[tuple[float, float]]) -> str:
             kept.append(point)
     kept.append(points[-1])
     text = " ".join(f"{x:.1f},{y:.1f}" for x, y in kept)
-    few = len(points) <= 40
-    marks = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in points if few)
-    return f'<polyline points="{text}"/>{marks}'
+    few = marks and len(points) <= 40
+    circles = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in points if few)
+    return f'<polyline points="{text}"/>{circles}'
 
 
 def axes(

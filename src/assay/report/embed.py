@@ -13,6 +13,7 @@ from assay.judge.run_folder import LOGS
 from assay.judge.score_table import GROUPS
 from assay.judge.task import Ending, Verdict
 from assay.report.details import Details, log_file, margin_text
+from assay.report.glossary import GLOSSARY
 from assay.report.material import Material, Task
 from assay.report.profile import read_profiles
 from assay.report.wording import OUTCOME_MEANING, WITNESS_MEANING, WORST_FIRST
@@ -54,7 +55,7 @@ def page_data(
     }
     return {
         "words": words,
-        "meaning": {"outcome": OUTCOME_MEANING, "witness": WITNESS_MEANING},
+        "meaning": {"outcome": OUTCOME_MEANING, "witness": WITNESS_MEANING, "word": GLOSSARY},
         "task": _folded(_task_columns(material, numbers)),
         "instance": {"name": names, **_folded(_instance_columns(material, names, words))},
         "remarks": {

@@ -1,4 +1,4 @@
-"""From a benchmark's profiles and the runs of verifiers to the explanation of their timeouts."""
+"""From a benchmark's profiles and runs of verifiers to the explanation of what went unsolved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.suite.proved_truths import Hashes, entry_truth
 from assay.suite.workers import Watcher
 from assay.truth.record import Truth
 
-_TIMEOUTS: frozenset[Outcome] = frozenset({"timeout", "unknown", "out-of-memory"})
+_UNSOLVED: frozenset[Outcome] = frozenset({"timeout", "unknown", "out-of-memory"})
 
 
 @dataclass(frozen=True)
@@ -145,4 +145,4 @@ def coarse(outcome: str) -> str:
     """What an outcome of the judge counts as; wrong answers and crashes have other reasons."""
     if outcome in SOLVED:
         return "solved"
-    return "timeout" if outcome in _TIMEOUTS else "left out"
+    return "unsolved" if outcome in _UNSOLVED else "left out"

@@ -15,7 +15,7 @@ from assay.difficulty.profile_table import PROFILE_FILE
 from assay.errors import BadInput
 from assay.judge.crashed_tools import crashed_tools
 from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row, Scores
-from assay.judge.vnncomp_score import Year
+from assay.judge.vnncomp_score import Standing, Year
 from assay.report.banner import banners, seconds, segments
 from assay.report.calibration_section import section as calibration_section
 from assay.report.chart_files import refuse_foreign_charts, write_chart_files
@@ -23,7 +23,9 @@ from assay.report.charts import cactus, paired_times, scatter, solved_times
 from assay.report.details import details
 from assay.report.difficulty_section import section
 from assay.report.embed import page_data, script_json
+from assay.report.glossary import GLOSSARY
 from assay.report.material import Material, gather
+from assay.report.next_steps import WRONG, next_steps
 from assay.report.own_files import refuse_foreign, write_whole
 from assay.report.self_contained import render_page
 from assay.report.wording import GROUP_NOTE, GROUP_TITLE, OUTCOME_MEANING, WORST_FIRST
@@ -35,7 +37,7 @@ EMBEDDED_CHARACTERS = 6_000_000
 _CHARTS = ("cactus", "scatter")
 _STYLES = ("report", "difficulty")
 _SCRIPTS = ("page", "data", "table", "drawer", "scatter", "difficulty")
-_MOST_FINDINGS = 12
+_MOST_FINDINGS = 30
 _MOST_SPLITS = 50
 _MOST_PAIRS = 100
 _RESAMPLES = 1000
@@ -132,7 +134,7 @@ def _write_charts(
 
 
 def explained(material: Material) -> Explanation | str:
-    """Why tools time out, by the profile beside the benchmark; a sentence where it is of no use.
+    """Why tools leave instances unsolved, by the profile; a sentence where that is of no use.
 
     Empty where there is no profile. A report never fails for a file that only adds to it.
     """
@@ -160,7 +162,8 @@ def render(
     why: Explanation | str = "",
     calibrated: Calibration | None = None,
 ) -> str:
-    data = page_data(material, details(material, embedded), checked, target)
+    steps = next_steps(material)
+    data = page_data(material, details(material, embedded, steps), checked, target)
     return render_page(
         "report.html.j2",
         _STYLES,
@@ -174,6 +177,9 @@ def render(
         limits=_limits(material),
         verified=sum(line.startswith("s VERIFIED") for line in checked.values()),
         findings=material.scores.findings[:_MOST_FINDINGS],
+        steps=steps,
+        ranked_above=_ranked_above,
+        glossary=GLOSSARY,
         splits=material.scores.splits[:_MOST_SPLITS],
         present=[o for o in WORST_FIRST if any(row.count(o) for row in material.scores.rows)],
         wrong=sorted({finding.outcome for finding in material.scores.findings}),
@@ -190,7 +196,10 @@ def _group(material: Material, group: Group) -> dict[str, Any]:
     """What the template prints about one group of instances."""
     scores = material.scores
     rows = [row for row in scores.rows if row.group == group]
-    families = list(dict.fromkeys(row.family for row in rows if row.family != ALL_FAMILIES))
+    families = sorted(
+        dict.fromkeys(row.family for row in rows if row.family != ALL_FAMILIES),
+        key=lambda family: [-sum(r.count(o) for r in rows if r.family == family) for o in WRONG],
+    )
     cells = {(row.verifier, row.family): _cell(row) for row in rows}
     names = [name for name in (*scores.verifiers, VIRTUAL_BEST) if (name, ALL_FAMILIES) in cells]
     return {
@@ -204,7 +213,10 @@ def _group(material: Material, group: Group) -> dict[str, Any]:
         "ranking": scores.ranking[group],
         "comparisons": scores.comparisons[group][:_MOST_PAIRS],
         "pairs": len(scores.comparisons[group]),
-        "cactus": Markup(cactus(solved_times(material, group), page=True)),
+        "cactus": [
+            Markup(cactus(solved_times(material, group), page=True, narrow=narrow))
+            for narrow in (False, True)
+        ],
     }
 
 
@@ -212,9 +224,21 @@ def _cell(row: Row) -> dict[str, Any]:
     return {
         "row": row,
         "segments": segments([row]),
-        "wrong": row.count("unsound") + row.count("contradicted"),
-        "bogus": row.count("bogus"),
+        "wrong": [(outcome, row.count(outcome)) for outcome in WRONG if row.count(outcome)],
     }
+
+
+def _ranked_above(ranking: Sequence[Standing]) -> str:
+    """The first tool with wrong answers that VNN-COMP places above one without, in a sentence."""
+    wrong = {s.verifier: sum(b.wrong for b in s.benchmarks) for s in ranking}
+    for better in ranking:
+        for worse in ranking:
+            if wrong[better.verifier] and not wrong[worse.verifier] and better.rank < worse.rank:
+                return (
+                    f"So {better.verifier}, with {wrong[better.verifier]} wrong, stands above "
+                    f"{worse.verifier}, with none: it scored more in other families."
+                )
+    return ""
 
 
 def _limits(material: Material) -> list[str]:

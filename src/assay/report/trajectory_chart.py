@@ -19,10 +19,13 @@ from assay.report.drawing import CHARACTER, Frame, picture, printable, shortened
 from assay.report.knob_axis import KnobAxis, step_text
 from assay.report.scales import number_text
 
-OUTCOMES = {"solved": "solved", "timeout": "late", "left out": "left"}
+OUTCOMES = {"solved": "solved", "unsolved": "late", "left out": "left"}
 """The outcomes of an explanation, and the class that colours each."""
-_LEFT, _RIGHT, _TOP = 210.0, 64.0, 30.0
-_PANEL, _GAP, _STRIP, _CELL = 66.0, 14.0, 17.0, 14.0
+_HEIGHT = {"solved": 0.45, "unsolved": 1.0, "left out": 0.15}
+"""How much of a cell each fills, from below: colour is not the only sign."""
+_LEFT, _RIGHT, _TOP = 104.0, 64.0, 46.0
+_PANEL, _GAP, _STRIP, _CELL = 66.0, 26.0, 17.0, 14.0
+_LONGEST_NAME = 13
 _LONGEST_KNOBS = 160
 _EDGE_MARK: Mapping[Place, str] = {"above": "m0-3l3.5 6h-7z", "below": "m0 3l3.5-6h-7z"}
 _STYLE = """.panel{fill:none;stroke:#e3e3e3}.band{stroke:#bbb;stroke-dasharray:2 3}
@@ -47,7 +50,7 @@ def trajectory_chart(
     instance, and gets the numbers of the points in the order of `points`.
     """
     along = KnobAxis.along(trajectory, points, _LEFT)
-    strips = _TOP + len(COMPONENTS) * (_PANEL + _GAP)
+    strips = _TOP + len(COMPONENTS) * (_PANEL + _GAP) - 8
     bottom = strips + _STRIP * len(verifiers)
     drawn, labels = [along.changes(_TOP, bottom)], []
     for number, component in enumerate(COMPONENTS):
@@ -62,7 +65,7 @@ def trajectory_chart(
         labels.append(
             f'<text x="{_LEFT - 10}" y="{top + _CELL - 3:g}" text-anchor="end"><title>'
             f"{printable(verifier.verifier)}</title>"
-            f"{printable(shortened(verifier.verifier, 28))}</text>"
+            f"{printable(shortened(verifier.verifier, _LONGEST_NAME))}</text>"
         )
     # Below the strips the sheet is narrower: the first value of the knob reaches to the left.
     edge = f"M0 0H{_LEFT - 1:g}V{bottom:g}H{_LEFT - 40:g}v20H0z"
@@ -117,24 +120,20 @@ def _trend(axis: ComponentAxis, values: Sequence[float], along: KnobAxis, frame:
 
 
 def _panel_labels(component: Component, axis: ComponentAxis, frame: Frame) -> str:
-    lines = [component.title, *(["small is hard"] if component.harder_when == "small" else [])]
-    below = "".join(
-        f'<text class="dim" x="10" y="{frame.top + 30 + 15 * n:g}">{printable(line)}</text>'
-        for n, line in enumerate(lines)
-    )
+    hard = ", small is hard" if component.harder_when == "small" else ""
     ticks = "".join(
         f'<text x="{frame.left - 7}" y="{frame.y(share) + 4:.1f}" text-anchor="end">{text}</text>'
         for share, text in axis.ticks()
     )
     return (
         f"<g><title>{printable(component.meaning)}</title>"
-        f'<text class="name" x="10" y="{frame.top + 14:g}">{component.name}</text>'
-        f"{below}</g>{ticks}"
+        f'<text class="name" x="10" y="{frame.top - 7:g}">{component.name}'
+        f'<tspan class="dim" dx="8">{printable(component.title + hard)}</tspan></text></g>{ticks}'
     )
 
 
 def _strip(verifier: VerifierExplanation, along: KnobAxis, top: float) -> str:
-    """A cell an instance, and at the end timeouts among those solved or timed out."""
+    """A cell an instance, and at the end the unsolved among those solved or unsolved."""
     found = [verifier.outcomes.get(point.instance, "left out") for point in along.points]
     gap = 1.0 if along.step_width >= 5 else 0.0
     cells: dict[str, str] = {}
@@ -144,13 +143,15 @@ def _strip(verifier: VerifierExplanation, along: KnobAxis, top: float) -> str:
         # Cells without a gap between them are one shape as long as nothing changes.
         for first, last in [(n, n + 1) for n in range(count)] if gap else [(0, count)]:
             left, wide = along.left(number + first), along.step_width * (last - first) - gap
-            shape = f"M{left + gap / 2:.1f} {top:g}h{wide:.1f}v{_CELL:g}h-{wide:.1f}z"
+            tall = _CELL * _HEIGHT[outcome]
+            begin = f"M{left + gap / 2:.1f} {top + _CELL - tall:g}"
+            shape = f"{begin}h{wide:.1f}v{tall:g}h-{wide:.1f}z"
             cells[outcome] = cells.get(outcome, "") + shape
         number += count
-    late, judged = found.count("timeout"), found.count("timeout") + found.count("solved")
+    late, judged = found.count("unsolved"), found.count("unsolved") + found.count("solved")
     return "".join(f'<path class="{OUTCOMES[name]}" d="{d}"/>' for name, d in cells.items()) + (
         f'<text class="dim" x="{along.end + 8:.1f}" y="{top + _CELL - 3:g}"><title>'
-        f"{late} of {judged} time out</title>{late}/{judged}</text>"
+        f"{late} of {judged} unsolved</title>{late}/{judged}</text>"
     )
 
 
@@ -187,15 +188,18 @@ def instance_words(point: Point, verifiers: Sequence[VerifierExplanation]) -> li
         outcome = verifier.outcomes.get(point.instance, "left out")
         time = verifier.seconds.get(point.instance)
         spent = f" after {seconds(time)}" if time is not None and outcome != "left out" else ""
-        lines.append(f"{verifier.verifier}: {outcome}{spent}")
+        word = verifier.words.get(point.instance, "not run")
+        said = word if word == outcome else f"{outcome} ({word})"
+        lines.append(f"{verifier.verifier}: {said}{spent}")
     return [line for line in lines if line]
 
 
 def _legend() -> str:
     parts, x = [], 10.0
     for words, kind in OUTCOMES.items():
+        tall = 12 * _HEIGHT[words]
         parts.append(
-            f'<rect class="{kind}" x="{x:g}" y="4" width="12" height="12"/>'
+            f'<rect class="{kind}" x="{x:g}" y="{16 - tall:g}" width="12" height="{tall:g}"/>'
             f'<text x="{x + 17:g}" y="14">{words}</text>'
         )
         x += 24 + CHARACTER * len(words)

@@ -18,6 +18,12 @@ const slug = (text) => text.replaceAll(" ", "-");
 const chip = (outcome) =>
   element("span", { class: "chip o-" + slug(outcome), title: data.meaning.outcome[outcome] }, outcome);
 
+// A word with its meaning, for mouse and keyboard.
+const term = (word) => (data.meaning.word[word]
+  ? element("span", { class: "term", tabindex: "0" }, word,
+      element("span", { class: "tip", role: "tooltip" }, element("b", {}, word), ": " + data.meaning.word[word]))
+  : word);
+
 // What a task says about itself, by column.
 const cell = {
   outcome: (t) => words.outcome[task.outcome[t]],

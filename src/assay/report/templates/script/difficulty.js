@@ -1,4 +1,4 @@
-// Why tools time out: one map and one trajectory at a time, and the words of one instance.
+// Why tools leave instances unsolved: one map and one trajectory at a time, and the words of one instance.
 // All of them stand in the page already; choosing only shows one and hides the others.
 const mapPick = { verifier: byId("map-verifier"), pair: byId("map-pair") };
 

@@ -26,7 +26,7 @@ function step(by) {
 // A list of what is known; facts without a value are left out.
 function facts(pairs) {
   return element("dl", {}, ...pairs.filter(([, value]) => value !== "" && value !== undefined && value !== null)
-    .flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+    .flatMap(([name, value]) => [element("dt", {}, term(name)), element("dd", {}, value)]));
 }
 
 const inside = (base, path) => base + "/" + path.split("/").map(encodeURIComponent).join("/");
@@ -44,8 +44,26 @@ function drawerParts(t) {
         element("button", { type: "button", title: "close (Esc)", onclick: close }, "×"))),
     element("h3", {}, cell.instance(t)),
     element("p", { class: "verdict-line" }, `${cell.verifier(t)}: ${data.meaning.outcome[cell.outcome(t)]}`),
-    ...runPart(t, found), ...witnessPart(t, found), ...truthPart(i, question), ...questionPart(i, question),
+    ...nextPart(found.next), ...runPart(t, found), ...witnessPart(t, found), ...truthPart(i, question), ...questionPart(i, question),
     ...othersPart(t), ...logPart(t, found),
+  ];
+}
+
+// For a wrong answer: the network's outputs, and commands to copy.
+function nextPart(next) {
+  if (!next) return [];
+  const rows = (next.outputs || []).map((row) => element("tr", {}, ...row.map((text, n) => element(n ? "td" : "th", {}, text))));
+  const command = (label, text) => (text ? element("div", { class: "command" }, element("span", { class: "quiet" }, label),
+    element("pre", {}, text), element("button", { type: "button", class: "copy" }, "copy")) : "");
+  return [
+    element("h4", {}, "What to do next"),
+    rows.length ? element("table", { class: "outputs" }, element("caption", {}, `The network ${next.where}`),
+      element("thead", {}, element("tr", {}, ...["output", "in real arithmetic", "in ONNX Runtime (float32)"].map((text) => element("th", {}, text)))),
+      element("tbody", {}, ...rows)) : "",
+    next.leftOut ? element("p", { class: "quiet" }, `and ${whole(next.leftOut)} more outputs`) : "",
+    command("See it again: the command that gave this answer", next.reproduce),
+    command("Make it small: the smallest question that it still gets wrong", next.shrink),
+    next.remark ? element("p", { class: "quiet" }, next.remark) : "",
   ];
 }
 

@@ -19,6 +19,20 @@ function drawn(tag, attributes, text) {
   return made;
 }
 
+// A command goes to the clipboard; where that is not allowed, it is selected.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button.copy");
+  if (!button) return;
+  const text = button.parentNode.querySelector("pre");
+  try {
+    await navigator.clipboard.writeText(text.textContent);
+    button.textContent = "copied";
+  } catch {
+    getSelection().selectAllChildren(text);
+    button.textContent = "selected";
+  }
+});
+
 // Light or dark: what the system says until the reader chooses.
 byId("theme").addEventListener("click", () => {
   const root = document.documentElement;

@@ -1,5 +1,6 @@
 // Two tools against each other: time on the same instances, unsolved ones on the limit.
-const SIDE = 400, LEFT = 58, TOP = 24;
+const LEFT = 58, TOP = 24;
+const side = () => Math.max(180, Math.min(400, byId("scatter").clientWidth - LEFT - 18) || 400);
 const limit = Math.max(0.1, ...[...new Set(instance.limit)]);
 let chartGroup = words.group.findIndex((_, n) => instance.group.includes(n));
 const pick = { x: byId("scatter-x"), y: byId("scatter-y") };
@@ -8,6 +9,7 @@ const dotColor = { robust: "--proved", violated: "--falsified", "": "--tool-6" }
 
 function drawScatter() {
   const [first, second] = [+pick.x.value, +pick.y.value];
+  const SIDE = side();
   const times = new Map();
   for (let t = 0; t < count; t++) {
     const v = task.verifier[t];
@@ -52,8 +54,11 @@ function drawScatter() {
     spots.set(at.join(), spot);
   }
   for (const { at, tasks } of spots.values()) {
-    const dot = drawn("circle", { class: "dot", cx: at[0], cy: at[1], r: Math.min(9, 3.5 + Math.log2(tasks.length) / 2),
-      style: `fill:var(${dotColor[cell.truth(tasks[0])]})` });
+    const r = Math.min(9, 3.5 + Math.log2(tasks.length) / 2), truth = cell.truth(tasks[0]);
+    const style = `fill:var(${dotColor[truth]})`;
+    const dot = truth === "violated"
+      ? drawn("rect", { class: "dot", x: at[0] - r, y: at[1] - r, width: 2 * r, height: 2 * r, style })
+      : drawn("circle", { class: "dot", cx: at[0], cy: at[1], r, style });
     const more = tasks.length > 1 ? ` and ${tasks.length - 1} more` : "";
     dot.append(drawn("title", {}, `${cell.instance(tasks[0])} (${cell.family(tasks[0])})${more}`));
     dot.addEventListener("click", () => open(tasks[0]));
@@ -61,7 +66,7 @@ function drawScatter() {
   }
   byId("scatter").replaceChildren(svg);
   byId("scatter-note").textContent = pairs.length
-    ? `${whole(pairs.length)} instances that at least one of them solved; below the diagonal ${words.verifier[second]} is faster. Green is robust, blue is violated.`
+    ? `${whole(pairs.length)} instances that at least one of them solved; below the diagonal ${words.verifier[second]} is faster. Circles (green) are robust, squares (blue) violated.`
     : "Neither of them solved an instance that both ran.";
 }
 
@@ -76,6 +81,7 @@ if (words.verifier.length > 1) {
   pick.x.value = best[0];
   pick.y.value = best[1];
   drawScatter();
+  addEventListener("resize", drawScatter);
 }
 
 // Both charts show one group of instances at a time.

@@ -52,6 +52,7 @@ function refresh() {
   visible.sort((a, b) => sign * (keys[a] - keys[b]) || a - b);
   byId("shown").textContent = visible.length === count ? whole(count) : `${whole(visible.length)} of ${whole(count)}`;
   showOutcomes(totals);
+  byId("outcome-note").textContent = [...chosen.outcomes].map((n) => `${words.outcome[n]}: ${data.meaning.outcome[words.outcome[n]]}`).join(" ");
   byId("viewport").scrollTop = 0;
   paint();
 }
@@ -82,7 +83,7 @@ function paint() {
 }
 
 function row(t) {
-  const edge = cell.group(t) === "real" ? " (edge)" : "";
+  const edge = cell.group(t) === "real" ? " (knife-edge)" : "";
   const cells = [
     chip(cell.outcome(t)), cell.verifier(t), cell.instance(t), cell.family(t), cell.truth(t) + edge,
     cell.ending(t) === "answered" ? cell.verdict(t) || "nothing" : cell.ending(t),
@@ -115,7 +116,7 @@ function header() {
 }
 
 const choices = { verifier: words.verifier, family: words.family, group: words.group };
-const choiceNames = { float32: "guard float32", real: "guard real (knife-edge)" };
+const choiceNames = { float32: "guard float32 (holds in floating point too)", real: "guard real (knife-edge)" };
 for (const [name, texts] of Object.entries(choices)) {
   const select = byId("by-" + name);
   texts.forEach((text, n) => select.append(element("option", { value: n }, choiceNames[text] || text)));
