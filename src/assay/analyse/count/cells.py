@@ -14,13 +14,16 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
+from assay.analyse.count.shares import Shares
 from assay.bounds.interval import enclosing_box
 from assay.bounds.rounding import TINY, UNIT
 from assay.errors import Unsupported
 from assay.question.region import Box
 
+OFF, ON, OPEN = 0, 1, 2
+"""Phases of a unit on a cell: zero, affine, or neither for all that is known."""
 QUANTA = 62
-MOST_HALVINGS = 2
+MOST_HALVINGS = 3
 """Of a cell at once."""
 _LEAST_SHARE = 2.0**-56
 """A cell is halved while its quanta still tell apart what is known of it."""
@@ -34,7 +37,9 @@ class Cells:
 
     Quanta [N]: between `low` and `high` of them violate. `plane` [N, n + 1], weights and offset
     for the place t in [-1, 1]^n, has only violations beneath it, between `inner_low` and
-    `inner_high` quanta. `axes` [N, MOST_HALVINGS] are to be halved next, -1 if no side can be.
+    `inner_high` quanta. `axes` [N, MOST_HALVINGS] are to be halved next, -1 if no side can be, or
+    no halving would narrow anything. `suspect` [N] cells may be settled by an exact look, and
+    `phases` [N, units] says which units are off, on or open (none for networks of other kinds).
     """
 
     corner: Tensor
@@ -45,6 +50,26 @@ class Cells:
     inner_high: Tensor
     plane: Tensor
     axes: Tensor
+    suspect: Tensor
+    phases: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        corner: Tensor,
+        size: Tensor,
+        shares: Shares,
+        axes: Tensor,
+        suspect: Tensor,
+        phases: Tensor,
+    ) -> Cells:
+        low, high = quanta(shares.must, size, up=False), quanta(shares.may, size, up=True)
+        inner_low = quanta(shares.beneath, size, up=False)
+        inner_high = quanta(shares.beneath_most, size, up=True)
+        plane = shares.plane
+        return cls(
+            corner, size, low, high, inner_low, inner_high, plane, axes, suspect, phases
+        )
 
     def __len__(self) -> int:
         return len(self.low)
@@ -57,6 +82,11 @@ class Cells:
     def quanta(self) -> Tensor:
         """Of the whole cells."""
         return (self.size.prod(1) * 2.0**QUANTA).long()
+
+    @property
+    def load(self) -> Tensor:
+        """How many units are open, [N]."""
+        return (self.phases == OPEN).sum(1)
 
     def at(self, index: Tensor) -> Cells:
         return Cells(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
@@ -82,6 +112,21 @@ def pieces(cells: Cells, halvings: int) -> tuple[Tensor, Tensor]:
         corner, size = torch.cat([corner, further]), torch.cat([size, size])
         axes = torch.cat([axes, axes])
     return corner, size
+
+
+def halving_axes(grid: Grid, scores: Tensor, size: Tensor) -> Tensor:
+    """The sides of the highest scores, one after another; halving a side halves its score."""
+    axes = torch.full((len(size), MOST_HALVINGS), -1, dtype=torch.int8)
+    if not size.shape[1]:
+        return axes
+    scores, size, number = scores.clone(), size.clone(), torch.arange(len(size))
+    for turn in range(MOST_HALVINGS):
+        divisible = grid.divisible(size)
+        best = torch.where(divisible, scores, -1.0).argmax(1)
+        axes[:, turn] = torch.where(divisible.any(1), best, -1)
+        scores[number, best] *= 0.5
+        size[number, best] *= 0.5
+    return axes
 
 
 def quanta(shares: Tensor, size: Tensor, *, up: bool) -> Tensor:

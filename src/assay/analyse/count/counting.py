@@ -12,16 +12,19 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from assay.analyse.count.cells import MOST_HALVINGS, QUANTA, Cells, Grid, joined, pieces
+from assay.analyse.count.cells import MOST_HALVINGS, QUANTA, Cells, Grid, joined, quanta
+from assay.analyse.count.chain_planes import ChainBounder
+from assay.analyse.count.exact_cells import ExactCells
 from assay.analyse.count.halfspace import MOST_COORDINATES
 from assay.analyse.count.planes import Bounder
+from assay.analyse.count.relu_chain import ReluChain
 from assay.analyse.count.settings import Settings
 from assay.bounds.one_thread import one_thread
 from assay.errors import Unsupported
@@ -41,6 +44,8 @@ ENDINGS: dict[Ending, str] = {
 _WHOLE = 1 << QUANTA
 _WELL_KNOWN = 2.0**-40
 """A cell is closed when its share of violations is known within this."""
+_MOST_VAIN_LOOKS = 50
+"""In a row; then cells are no longer looked at exactly."""
 _SWEEP = 8
 """At least one of so many open cells is halved before they are ordered again."""
 _MUCH = 16
@@ -93,8 +98,10 @@ class Search:
             )
         self.cells: Cells | None = None
         """The cells that halving may narrow, after `run`."""
+        self.exact = ExactCells(network, case, self.grid)
         self.bounds = (0, _WHOLE)
         self.boxes = 0
+        self._vain_looks = 0
         self._known = _Known(0, _WHOLE, _WHOLE, 1)
         self._ending: Ending = "interrupted"
         self._begun = _clocks()
@@ -134,12 +141,11 @@ class Search:
         return self._finished(self._stop() or "all")
 
     def _halve(self, pool: ThreadPoolExecutor, jobs: int, heard: Callable[[Counted], None]) -> None:
-        bounder = Bounder(self.network, self.grid, self.case.violation)
-        corner = torch.zeros(1, len(self.grid.moving), dtype=torch.float64)
-        root = bounder.cells(corner, torch.ones_like(corner))
+        bounder = self._bounder()
+        root = self._looked_at(bounder.root())
         self.boxes = 1
-        self._learn(_Known.of(root, root))
         cells = root.at(_open(root))
+        self._learn(_Known.of(root, cells))
         halvings = 1
         while len(cells) and self._stop() is None:
             batch = max(1, bounder.at_once >> halvings)
@@ -149,7 +155,7 @@ class Search:
             made = left = 0
             while waiting and self._stop() is None:
                 at_once, waiting = waiting[:jobs], waiting[jobs:]
-                found = pool.map(lambda p, k=halvings: bounder.cells(*pieces(p, k)), at_once)
+                found = pool.map(lambda p, k=halvings: bounder.children(p, k), at_once)
                 for parents, children in zip(at_once, list(found), strict=True):
                     # The answer must not depend on how many were bounded side by side.
                     if self._stop() == "gap":
@@ -159,8 +165,15 @@ class Search:
                     made, left = made + len(children), left + len(parts[-1])
                 heard(self.so_far)
             cells = joined([*parts, *waiting])
-            halvings = MOST_HALVINGS if left > _MOST_LEFT * made else 1
+            halvings = MOST_HALVINGS if left > _MOST_LEFT * made else max(1, halvings - 1)
         self.cells = cells
+
+    def _bounder(self) -> Bounder | ChainBounder:
+        violation = self.case.violation
+        chain = ReluChain.of(self.network, self.grid, violation)
+        if chain is None:
+            return Bounder(self.network, self.grid, violation)
+        return ChainBounder(chain, self.grid, violation)
 
     def _finished(self, ending: Ending) -> Counted:
         self._ending, self._ended = ending, _clocks()
@@ -168,10 +181,29 @@ class Search:
 
     def _replaced(self, parents: Cells, children: Cells) -> Cells:
         """The open ones among the halves; everything is accounted for."""
+        children = self._looked_at(children)
         open_ = children.at(_open(children))
         self.boxes += len(children)
         self._learn(self._known.replacing(_Known.of(parents, parents), _Known.of(children, open_)))
         return open_
+
+    def _looked_at(self, cells: Cells) -> Cells:
+        """The cells with those settled that an exact look settles."""
+        low, high = cells.low.clone(), cells.high.clone()
+        for number in cells.suspect.nonzero().flatten().tolist():
+            if self._vain_looks >= _MOST_VAIN_LOOKS or self._out_of_time:
+                break
+            size = cells.size[number]
+            must, may = self.exact.share(cells.corner[number], size)
+            self._vain_looks = self._vain_looks + 1 if (must, may) == (0, 1) else 0
+            ends = (torch.tensor([end], dtype=size.dtype) for end in (must, may))
+            least, most = (
+                int(quanta(end, size.unsqueeze(0), up=up))
+                for end, up in zip(ends, (False, True), strict=True)
+            )
+            low[number] = max(int(low[number]), least)
+            high[number] = min(int(high[number]), most)
+        return replace(cells, low=low, high=high)
 
     def _learn(self, known: _Known) -> None:
         """What was proved before stays so, should the halves be bounded less well."""
@@ -181,9 +213,13 @@ class Search:
     def _stop(self) -> Ending | None:
         if self.bounds[1] - self.bounds[0] <= int(self.settings.gap * _WHOLE):
             return "gap"
-        if time.monotonic() - self._begun[0] >= self.settings.seconds:
+        if self._out_of_time:
             return "time"
         return "cells" if self._known.cells >= self.settings.most_cells else None
+
+    @property
+    def _out_of_time(self) -> bool:
+        return time.monotonic() - self._begun[0] >= self.settings.seconds
 
     def _without_halving(self) -> _Known | None:
         """A violation that always or never holds, and a box that is one point."""
@@ -237,6 +273,8 @@ def _chosen(cells: Cells, batch: int) -> tuple[Tensor, Tensor]:
     gap = cells.gap
     best = gap.topk(min(len(cells), max(batch, len(cells) // _SWEEP)))
     chosen = best.indices[best.values >= best.values[0] // _MUCH]
+    # Cells of like cost side by side, so that none waits for a larger one in its batch.
+    chosen = chosen[cells.load[chosen].sort(stable=True).indices]
     others = torch.ones(len(cells), dtype=torch.bool)
     others[chosen] = False
     return chosen, others.nonzero().flatten()
