@@ -9,24 +9,42 @@ import typer
 
 from assay.errors import BadInput
 
+_SHORTEST_S = 1e-3
+"""For a box whose turn comes when the time is over: its bounds as a whole."""
+
 
 def count(
     onnx: Annotated[Path, typer.Argument(metavar="ONNX", help="A network of few inputs.")],
     vnnlib: Annotated[Path, typer.Argument(metavar="VNNLIB", help="A box and a violation.")],
     gap: Annotated[float, typer.Option(help="Stop when the bounds are so close.")] = 1e-4,
     time: Annotated[
-        float, typer.Option(help="Stop after so many seconds with what is proved by then.")
+        float,
+        typer.Option(
+            help="Time limit in seconds, for all boxes of the file and for the samples; what is "
+            "proved by then is printed."
+        ),
     ] = 60,
     samples: Annotated[
-        int, typer.Option(help="Then draw so many points of what is left undecided.")
+        int,
+        typer.Option(
+            help="Then draw up to so many points of what is left undecided, in the last quarter "
+            "of the time."
+        ),
     ] = 0,
     confidence: Annotated[
         float, typer.Option(help="Probability with which the interval of the samples holds.")
     ] = 0.999,
     seed: Annotated[int, typer.Option(help="Of the samples: same seed, same points.")] = 0,
     cells: Annotated[
-        int, typer.Option(help="Stop with so many undecided cells; each takes about 0.2 kB.")
+        int, typer.Option(help="Stop with so many undecided cells, or when the memory is full.")
     ] = 4_000_000,
+    memory: Annotated[
+        int,
+        typer.Option(
+            help="Memory for cells and their bounds, in MB, beside about 400 MB for Python and "
+            "torch."
+        ),
+    ] = 2000,
     jobs: Annotated[int, typer.Option(min=0, help="Threads; 0 means one a core, up to 4.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -45,6 +63,10 @@ def count(
 
       assay count net.onnx query.vnnlib --time 10 --samples 1000000
     """
+    from dataclasses import replace
+    from time import monotonic
+
+    begun = monotonic()
     from assay.analyse.count.counting import Search
     from assay.analyse.count.settings import Settings
     from assay.analyse.count.undecided import sample_undecided
@@ -54,7 +76,7 @@ def count(
     from assay.question.property import merged_by_box
     from assay.suite.workers import available_cores
 
-    settings = Settings(gap, time, cells, samples, confidence, seed)
+    settings = Settings(gap, time, cells, memory, samples, confidence, seed)
     network, specification = read_question(onnx, vnnlib)
     cases = merged_by_box(specification.cases)
     if not cases:
@@ -62,7 +84,9 @@ def count(
     answers: list[Answer] = []
     stopped = False
     for case in cases:
-        search, sampled = Search(network, case, settings), None
+        left = (begun + time - monotonic()) / (len(cases) - len(answers))
+        share = replace(settings, seconds=max(left, _SHORTEST_S))
+        search, sampled = Search(network, case, share), None
         try:
             with counting_progress(len(answers) + 1, len(cases)) as heard:
                 search.run(heard, jobs=jobs or min(available_cores(), 4))

@@ -67,9 +67,7 @@ class Cells:
         inner_low = quanta(shares.beneath, size, up=False)
         inner_high = quanta(shares.beneath_most, size, up=True)
         plane = shares.plane
-        return cls(
-            corner, size, low, high, inner_low, inner_high, plane, axes, suspect, phases
-        )
+        return cls(corner, size, low, high, inner_low, inner_high, plane, axes, suspect, phases)
 
     def __len__(self) -> int:
         return len(self.low)
@@ -82,6 +80,11 @@ class Cells:
     def quanta(self) -> Tensor:
         """Of the whole cells."""
         return (self.size.prod(1) * 2.0**QUANTA).long()
+
+    @property
+    def bytes_each(self) -> int:
+        tensors = [getattr(self, name) for name in self.__dataclass_fields__]
+        return sum(t.element_size() * (t.numel() // len(t)) for t in tensors)
 
     @property
     def load(self) -> Tensor:

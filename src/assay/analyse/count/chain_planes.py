@@ -13,11 +13,9 @@ from assay.analyse.count.cells import OFF, ON, OPEN, Cells, Grid, halving_axes, 
 from assay.analyse.count.chain_bounds import Pieces, RowPlanes, UnitLines, row_planes, unit_lines
 from assay.analyse.count.reduced import ReducedChain, reduced
 from assay.analyse.count.relu_chain import ReluChain
-from assay.analyse.count.shares import Planes, ShareRule
+from assay.analyse.count.shares import Planes, ShareRule, joined_planes
 from assay.question.property import Violation
 
-_MOST_NUMBERS = 2**21
-"""In one tensor of coefficients of units."""
 _WELL_KNOWN = 2.0**-20
 """A cell without an open unit whose share is known less well than this may hold a tie."""
 
@@ -27,8 +25,9 @@ class ChainBounder:
 
     at_once = 4096
 
-    def __init__(self, chain: ReluChain, grid: Grid, violation: Violation) -> None:
-        self.chain, self.grid = chain, grid
+    def __init__(self, chain: ReluChain, grid: Grid, violation: Violation, numbers: int) -> None:
+        """`numbers` are in one tensor of coefficients at most."""
+        self.chain, self.grid, self.numbers = chain, grid, numbers
         disjuncts = len(violation.disjuncts)
         self.shape = (disjuncts, chain.reach.shape[1] // disjuncts)
         self.rule = ShareRule(violation, self.shape[1])
@@ -48,21 +47,26 @@ class ChainBounder:
         lower, sizes = (t.reshape(-1, cells, t.shape[1]).transpose(0, 1) for t in (corner, size))
         half = 0.5 * sizes
         networks, parts = reduced(self.chain, phases), Pieces(lower + half, half)
-        turns = []
-        for turn in _turns(networks, half.shape[1]):
+        planes: list[Planes] = []
+        scores: list[Tensor] = []
+        narrows: list[Tensor] = []
+        now: list[Tensor] = []
+        for turn in self._turns(networks, half.shape[1]):
             chosen = networks.at(turn)
             place = Pieces(parts.middle[turn], parts.half[turn])
             lines = unit_lines(self.chain, chosen, place)
             found = row_planes(chosen, lines, place)
-            turns.append(self._known(chosen, lines, found, phases[turn], sizes[turn]))
-        planes = Planes(*(torch.cat(part) for part in zip(*(t[0] for t in turns), strict=True)))
-        scores, narrows, now = (torch.cat([t[k] for t in turns]) for k in (1, 2, 3))
+            known = self._known(chosen, lines, found, phases[turn], sizes[turn])
+            planes.append(known[0])
+            for part, more in zip((scores, narrows, now), known[1:], strict=True):
+                part.append(more)
         corner, size = (t.flatten(0, 1) for t in (lower, sizes))
-        shares = self.rule.shares(planes)
-        axes = halving_axes(self.grid, scores, size)
-        axes[~narrows] = -1
-        suspect = ~narrows & (shares.may - shares.must > _WELL_KNOWN)
-        return Cells.of(corner, size, shares, axes, suspect, now)
+        shares = self.rule.shares(joined_planes(planes))
+        axes = halving_axes(self.grid, torch.cat(scores), size)
+        settled = ~torch.cat(narrows)
+        axes[settled] = -1
+        suspect = settled & (shares.may - shares.must > _WELL_KNOWN)
+        return Cells.of(corner, size, shares, axes, suspect, torch.cat(now))
 
     def _known(
         self,
@@ -71,7 +75,7 @@ class ChainBounder:
         rows: RowPlanes,
         phases: Tensor,
         size: Tensor,
-    ) -> tuple[tuple[Tensor, ...], Tensor, Tensor, Tensor]:
+    ) -> tuple[Planes, Tensor, Tensor, Tensor]:
         """Planes, scores of the sides, whether halving narrows, and phases, of all pieces."""
         count, parts, _ = size.shape
         now = phases.unsqueeze(1).repeat(1, parts, 1)
@@ -93,7 +97,7 @@ class ChainBounder:
         alive = now[:, :, first - self.chain.units[-1] :] != OFF
         slack = self.chain.row_slack(alive.flatten(0, 1))
         shape = (count * parts, *self.shape)
-        planes = (
+        planes = Planes(
             rows.lower.reshape(*shape, -1),
             rows.lower_offset.reshape(shape),
             rows.upper.reshape(*shape, -1),
@@ -102,10 +106,11 @@ class ChainBounder:
         )
         return planes, scores.flatten(0, 1), narrows.flatten(), now.flatten(0, 1)
 
-
-def _turns(cells: ReducedChain, parts: int) -> list[slice]:
-    """Batches of cells that keep every tensor small."""
-    columns = cells.rows.shape[1]
-    rows = 2 * max(cells.rows.shape[2], *(u.shape[1] for u in cells.units))
-    each = max(1, _MOST_NUMBERS // (parts * rows * columns))
-    return [slice(k, k + each) for k in range(0, len(cells), each)]
+    def _turns(self, cells: ReducedChain, parts: int) -> list[slice]:
+        """Batches of cells that keep every tensor small."""
+        columns, rows = cells.rows.shape[1:]
+        # From the third layer on, units are carried back in two rows each.
+        deep = (units.shape[1] for units in cells.units[2:])
+        most = max(len(self.grid.moving) + 1, 2 * rows, *(2 * units for units in deep))
+        each = max(1, self.numbers // (parts * most * columns))
+        return [slice(k, k + each) for k in range(0, len(cells), each)]

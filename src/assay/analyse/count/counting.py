@@ -46,6 +46,8 @@ _WELL_KNOWN = 2.0**-40
 """A cell is closed when its share of violations is known within this."""
 _MOST_VAIN_LOOKS = 50
 """In a row; then cells are no longer looked at exactly."""
+_FREE_LOOKS = 32
+"""So many cells are looked at exactly although their share is known up to rounding."""
 _SWEEP = 8
 """At least one of so many open cells is halved before they are ordered again."""
 _MUCH = 16
@@ -86,8 +88,16 @@ def count(
 class Search:
     """One count. It may be stopped anywhere: what is proved so far stands."""
 
-    def __init__(self, network: Network, case: Case, settings: Settings) -> None:
+    def __init__(
+        self,
+        network: Network,
+        case: Case,
+        settings: Settings,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         refuse_misfits(network, [case])
+        self.clock = clock
         self.network, self.case, self.settings = network, case, settings
         self.grid = Grid.of(case.box)
         if len(self.grid.moving) > MOST_COORDINATES:
@@ -102,9 +112,11 @@ class Search:
         self.bounds = (0, _WHOLE)
         self.boxes = 0
         self._vain_looks = 0
+        self._free_looks = _FREE_LOOKS
         self._known = _Known(0, _WHOLE, _WHOLE, 1)
         self._ending: Ending = "interrupted"
-        self._begun = _clocks()
+        self._begun = self._clocks()
+        self._most_cells = settings.most_cells
         self._ended: tuple[float, float] | None = None
 
     @property
@@ -115,13 +127,15 @@ class Search:
     @property
     def so_far(self) -> Counted:
         low, high = self.bounds
-        now = self._ended or _clocks()
+        now = self._ended or self._clocks()
+        # Bounds that meet leave nothing undecided, whatever they say of single cells.
+        cells, quanta_left = (self._known.cells, self._known.quanta) if low < high else (0, 0)
         return Counted(
             Fraction(low, _WHOLE),
             Fraction(high, _WHOLE),
             self.boxes,
-            self._known.cells,
-            Fraction(self._known.quanta, _WHOLE),
+            cells,
+            Fraction(quanta_left, _WHOLE),
             self._ending,
             now[0] - self._begun[0],
             now[1] - self._begun[1],
@@ -143,6 +157,7 @@ class Search:
     def _halve(self, pool: ThreadPoolExecutor, jobs: int, heard: Callable[[Counted], None]) -> None:
         bounder = self._bounder()
         root = self._looked_at(bounder.root())
+        self._most_cells = self.settings.cells_in_memory(root.bytes_each)
         self.boxes = 1
         cells = root.at(_open(root))
         self._learn(_Known.of(root, cells))
@@ -152,6 +167,7 @@ class Search:
             chosen, rest = _chosen(cells, batch)
             parts = [cells.at(rest)]
             waiting = [cells.at(number) for number in torch.split(chosen, batch)]
+            cells = parts[0]  # the others live on in `waiting` alone
             made = left = 0
             while waiting and self._stop() is None:
                 at_once, waiting = waiting[:jobs], waiting[jobs:]
@@ -165,18 +181,20 @@ class Search:
                     made, left = made + len(children), left + len(parts[-1])
                 heard(self.so_far)
             cells = joined([*parts, *waiting])
+            del parts, waiting
             halvings = MOST_HALVINGS if left > _MOST_LEFT * made else max(1, halvings - 1)
         self.cells = cells
 
     def _bounder(self) -> Bounder | ChainBounder:
-        violation = self.case.violation
+        violation, numbers = self.case.violation, self.settings.numbers_at_once
         chain = ReluChain.of(self.network, self.grid, violation)
         if chain is None:
-            return Bounder(self.network, self.grid, violation)
-        return ChainBounder(chain, self.grid, violation)
+            until = time.monotonic() + self.settings.halving_seconds
+            return Bounder(self.network, self.grid, violation, numbers, until)
+        return ChainBounder(chain, self.grid, violation, numbers)
 
     def _finished(self, ending: Ending) -> Counted:
-        self._ending, self._ended = ending, _clocks()
+        self._ending, self._ended = ending, self._clocks()
         return self.so_far
 
     def _replaced(self, parents: Cells, children: Cells) -> Cells:
@@ -189,8 +207,16 @@ class Search:
 
     def _looked_at(self, cells: Cells) -> Cells:
         """The cells with those settled that an exact look settles."""
+        numbers = cells.suspect.nonzero().flatten().tolist()
+        if len(numbers) < self._free_looks:
+            # A rate such as 1/2 shall come out as that, where it costs nothing.
+            closed = cells.gap > 0
+            closed[_open(cells)] = False
+            more = (closed & ~cells.suspect).nonzero().flatten().tolist()
+            numbers += more[: self._free_looks - len(numbers)]
+        self._free_looks -= min(self._free_looks, len(numbers))
         low, high = cells.low.clone(), cells.high.clone()
-        for number in cells.suspect.nonzero().flatten().tolist():
+        for number in numbers:
             if self._vain_looks >= _MOST_VAIN_LOOKS or self._out_of_time:
                 break
             size = cells.size[number]
@@ -215,11 +241,19 @@ class Search:
             return "gap"
         if self._out_of_time:
             return "time"
-        return "cells" if self._known.cells >= self.settings.most_cells else None
+        return "cells" if self._known.cells >= self._most_cells else None
+
+    @property
+    def deadline(self) -> float:
+        """When all is over, samples too, by the clock."""
+        return self._begun[0] + self.settings.seconds
 
     @property
     def _out_of_time(self) -> bool:
-        return time.monotonic() - self._begun[0] >= self.settings.seconds
+        return self.clock() - self._begun[0] >= self.settings.halving_seconds
+
+    def _clocks(self) -> tuple[float, float]:
+        return self.clock(), time.process_time()
 
     def _without_halving(self) -> _Known | None:
         """A violation that always or never holds, and a box that is one point."""
@@ -256,10 +290,6 @@ class _Known:
             self.quanta - old.quanta + new.quanta,
             self.cells - old.cells + new.cells,
         )
-
-
-def _clocks() -> tuple[float, float]:
-    return time.monotonic(), time.process_time()
 
 
 def _open(cells: Cells) -> Tensor:

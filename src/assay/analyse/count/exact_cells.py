@@ -107,12 +107,19 @@ def _planes(excesses: list[list[list[Fraction]]]) -> Planes:
     weights, offsets, slacks = [], [], []
     for values in (v for row in excesses for v in row):
         slopes = [value - values[0] for value in values[1:]]
-        unit = max(map(abs, slopes), default=Fraction(0)) or abs(values[0]) or Fraction(1)
+        if abs(values[0]) >= sum(map(abs, slopes)):
+            # Zero nowhere but in a corner, or everywhere: then it is a tie.
+            weights.append([0.0] * len(slopes))
+            offsets.append(1.0 if values[0] > 0 else -1.0)
+            slacks.append(0.0)
+            continue
+        unit = max(map(abs, slopes))
         weights.append([float(slope / unit) for slope in slopes])
-        offset = max(min(values[0] / unit, Fraction(2**20)), Fraction(-(2**20)))
-        offsets.append(float(offset))
-        slacks.append(4 * UNIT * (abs(offsets[-1]) + len(slopes)) if any(slopes) else 0.0)
+        offsets.append(float(values[0] / unit))
+        slacks.append(8 * UNIT * len(slopes))
     shape = (1, len(excesses), len(excesses[0]))
     plane = torch.tensor(weights, dtype=torch.float64).reshape(*shape, -1)
-    offset_, slack = (torch.tensor(v, dtype=torch.float64).reshape(shape) for v in (offsets, slacks))
-    return Planes(plane, offset_, plane, offset_, slack)
+    offset, slack = (
+        torch.tensor(values, dtype=torch.float64).reshape(shape) for values in (offsets, slacks)
+    )
+    return Planes(plane, offset, plane, offset, slack)

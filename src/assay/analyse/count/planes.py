@@ -19,7 +19,6 @@ from assay.question.network import Network
 from assay.question.property import Violation
 
 _MOST_AT_ONCE = 2048
-_MOST_NUMBERS = 2**21
 _LITTLE = 1e-6
 _FLAT = 2.0**-36
 """A plane that leaves zero by no more than this share of the terms of its excess may be zero."""
@@ -28,15 +27,18 @@ _FLAT = 2.0**-36
 class Bounder:
     """Planes and shares for batches of cells of one box."""
 
-    def __init__(self, network: Network, grid: Grid, violation: Violation) -> None:
-        self.network, self.grid = network, grid
-        self.engine = LinearNetwork(network)
+    def __init__(
+        self, network: Network, grid: Grid, violation: Violation, numbers: int, until: float
+    ) -> None:
+        """`numbers` are in one tensor at most; `until` the monotonic clock reaches this."""
+        self.network, self.grid, self.until = network, grid, until
+        self.engine = LinearNetwork(network, coefficients=numbers)
         self.excesses = Excesses.of(violation)
         self.rule = ShareRule(violation, self.excesses.thresholds.shape[1])
         made = (network.input_name, *(name for node in network.nodes for name in node.outputs))
         widest = max(math.prod(network.shapes[name]) for name in made if name)
         rows = 2 * self.rule.stated.numel() + 3 * (len(grid.moving) + 1)
-        self.at_once = max(1, min(_MOST_AT_ONCE, _MOST_NUMBERS // (rows * widest)))
+        self.at_once = max(1, min(_MOST_AT_ONCE, numbers // (rows * widest)))
 
     def root(self) -> Cells:
         corner = torch.zeros(1, len(self.grid.moving), dtype=torch.float64)
@@ -58,7 +60,7 @@ class Bounder:
 
     def _bound(self, corner: Tensor, size: Tensor) -> tuple[RelaxedNetwork, Bound]:
         box = self.engine.intervals.start(*self.grid.boxes(corner, size))
-        relaxed = self.engine.relaxed(box, moving=self.grid.moving)
+        relaxed = self.engine.relaxed(box, moving=self.grid.moving, until=self.until)
         rows = self.excesses.coefficients.flatten(0, 1)
         both = torch.cat([rows, -rows]).expand(len(corner), -1, -1)
         with torch.no_grad():

@@ -16,6 +16,7 @@ from torch import Tensor
 from assay.analyse.count.cells import ON, OPEN
 from assay.analyse.count.relu_chain import ReluChain
 
+
 @dataclass(frozen=True, eq=False)
 class ReducedChain:
     """Of N cells: `units` [N, K_l] are the numbers of the open units of layer l, `used` [N, K_l].
@@ -42,7 +43,7 @@ class ReducedChain:
 def reduced(chain: ReluChain, phases: Tensor) -> ReducedChain:
     """The networks of cells whose units are known to be off, on or open, [N, all units]."""
     cells = len(phases)
-    by_layer = torch.split(phases, chain.units, 1)
+    by_layer = torch.split(phases, list(chain.units), 1)
     before = chain.first.expand(cells, -1, -1)
     units, used, layers = [], [], []
     for layer, phase in enumerate(by_layer):

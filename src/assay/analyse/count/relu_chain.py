@@ -104,9 +104,7 @@ def _layers(network: Network) -> tuple[Layer, ...] | None:
     if ends and last is not None:
         name = last.inputs[0]
         shape = network.shapes[name]
-        network = replace(
-            network, nodes=network.nodes[:-1], output_name=name, output_shape=shape
-        )
+        network = replace(network, nodes=network.nodes[:-1], output_name=name, output_shape=shape)
     try:
         found = affine_chain(network)
     except Unsupported:

@@ -10,6 +10,7 @@ min(1, sum of outer) (Fréchet). Without an open unit on the cell l and u coinci
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -32,6 +33,13 @@ class Planes:
     upper: Tensor
     upper_offset: Tensor
     slack: Tensor
+
+
+def joined_planes(parts: Sequence[Planes]) -> Planes:
+    if len(parts) == 1:
+        return parts[0]
+    names = Planes.__dataclass_fields__
+    return Planes(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
 
 
 @dataclass(frozen=True, eq=False)
