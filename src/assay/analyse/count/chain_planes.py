@@ -39,7 +39,8 @@ class ChainBounder:
 
     def children(self, parents: Cells, halvings: int) -> Cells:
         """The pieces of cells, halved so many times, with what is known of them."""
-        return self._cells(*pieces(parents, halvings), parents.phases)
+        phases = parents.phases(sum(self.chain.units))
+        return self._cells(*pieces(parents, halvings), phases)
 
     def _cells(self, corner: Tensor, size: Tensor, phases: Tensor) -> Cells:
         """Of pieces [C * N, n] of cells whose units are in these phases, [N, units]."""
