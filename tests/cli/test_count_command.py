@@ -101,6 +101,43 @@ def test_several_boxes_have_a_rate_each_and_one_box_has_one(size: Path, tmp_path
     assert "box 2 of 2:" in shown
 
 
+def test_a_rate_that_is_known_leaves_nothing_undecided(tmp_path: Path) -> None:
+    """Ties included: relu(x - .5) <= 0 on half of [0, 1], equal outputs everywhere."""
+    one, half = np.ones((1, 1), np.float32), np.full(1, -0.5, np.float32)
+    graph = GraphBuilder((1, 1))
+    onnx = tmp_path / "tie.onnx"
+    onnx.write_bytes(graph.build(graph.relu(graph.gemm(graph.input, one, half))))
+    box = "(declare-const X_0 Real)\n(assert (>= X_0 0))\n(assert (<= X_0 1))\n"
+    query = written(tmp_path, box + "(declare-const Y_0 Real)\n(assert (<= Y_0 0))\n")
+    done = assay("count", onnx, query)
+    assert done.stdout.startswith("violation rate in [0.5, 0.5], proved\n")
+    assert "not fully decided" not in done.stdout
+    equal = mlp(
+        [(np.ones((4, 1), np.float32), np.zeros(4, np.float32))] * 1
+        + [(np.ones((2, 4), np.float32), np.zeros(2, np.float32))]
+    )
+    onnx.write_bytes(equal)
+    outputs = "".join(f"(declare-const Y_{i} Real)\n" for i in range(2))
+    done = assay("count", onnx, written(tmp_path, box + outputs + "(assert (<= Y_0 Y_1))\n"))
+    assert done.stdout.startswith("violation rate in [1, 1], proved\n")
+    assert "not fully decided" not in done.stdout
+
+
+def test_the_time_covers_all_boxes_and_the_samples(wide: Path) -> None:
+    text = wide.with_suffix(".vnnlib").read_text()
+    either = "(assert (or (and (<= X_0 0.0)) (and (>= X_0 0.1)) (and (>= X_0 0.2))))\n"
+    wide.with_suffix(".vnnlib").write_text(text + either)
+    options = ("--time", "2", "--samples", "100000000", "--json")
+    done = assay("count", wide, wide.with_suffix(".vnnlib"), *options)
+    found = json.loads(done.stdout)["counts"]
+    assert len(found) == 3
+    assert sum(one["seconds"] for one in found) < 8
+    for one in found:
+        assert 0 < one["sampled"]["samples"] < one["sampled"]["asked"] == 10**8
+    shown = assay("count", wide, wide.with_suffix(".vnnlib"), *options[:-1]).stdout
+    assert "the time was over before all 100,000,000 points were drawn" in shown
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -110,6 +147,7 @@ def test_several_boxes_have_a_rate_each_and_one_box_has_one(size: Path, tmp_path
         (("--samples", "-3"), "-3 samples"),
         (("--confidence", "1"), "confidence of 1"),
         (("--cells", "0"), "0 cells"),
+        (("--memory", "1"), "1 MB are too little memory"),
         (("--seed", "-1"), "seed -1"),
     ],
 )

@@ -30,13 +30,8 @@ class Excesses:
 
     @classmethod
     def of(cls, violation: Violation, device: torch.device | None = None) -> Excesses:
-        wanted = [
-            [*disjunct, *([_mean(disjunct)] if len(disjunct) > 1 else [])]
-            for disjunct in violation.disjuncts
-        ]
-        width = max(map(len, wanted))
-        rows = [[*row, *(row[0] for _ in range(width - len(row)))] for row in wanted]
-        shape = (len(rows), width, violation.outputs)
+        rows = inequality_rows(violation)
+        shape = (len(rows), len(rows[0]), violation.outputs)
         coefficients = torch.zeros(shape, dtype=torch.float64)
         residues = torch.zeros(shape, dtype=torch.float64)
         thresholds = torch.zeros(shape[:2], dtype=torch.float64)
@@ -59,6 +54,16 @@ class Excesses:
         lost = (residues @ sizes.unsqueeze(2)).squeeze(2) * (1 + gamma(sizes.shape[1] + 8)) + TINY
         lost = torch.where((residues == 0).all(2), 0.0, lost)
         return below(below(bounds - self.thresholds[disjuncts]) - lost).amax(1)
+
+
+def inequality_rows(violation: Violation) -> list[list[Inequality]]:
+    """The rows of `Excesses`, exactly: K of them for each of D disjuncts."""
+    wanted = [
+        [*disjunct, *([_mean(disjunct)] if len(disjunct) > 1 else [])]
+        for disjunct in violation.disjuncts
+    ]
+    width = max(map(len, wanted))
+    return [[*row, *(row[0] for _ in range(width - len(row)))] for row in wanted]
 
 
 def _mean(disjunct: Sequence[Inequality]) -> Inequality:

@@ -60,9 +60,17 @@ def linear_margin_bounds(
 class LinearNetwork:
     """A network ready for backward bounds on many batches of boxes."""
 
-    def __init__(self, network: Network, device: torch.device | None = None) -> None:
+    def __init__(
+        self,
+        network: Network,
+        device: torch.device | None = None,
+        *,
+        coefficients: int = _MOST_COEFFICIENTS,
+    ) -> None:
+        """`coefficients` numbers are in one functional at most, if one row has fewer."""
         self.network = network
         self.device = device
+        self.coefficients = coefficients
         self.intervals = IntervalNetwork(network, device)
         self._affine = {
             i: self._affine_parts(node)
@@ -132,7 +140,7 @@ class LinearNetwork:
             wanted = ((low < 0) & (high > 0)).any(0)
         units = wanted.nonzero().flatten()
         widest = max(math.prod(x.low.shape[1:]) for x in relaxed.values.values())
-        turn = max(1, _MOST_COEFFICIENTS // (2 * boxes * widest))
+        turn = max(1, self.coefficients // (2 * boxes * widest))
         low, high = low.clone(), high.clone()
         for chunk in torch.split(units, turn) if len(units) else ():
             if time.monotonic() >= until:

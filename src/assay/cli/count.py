@@ -10,6 +10,9 @@ import typer
 from assay.cli.option_kinds import AsJson, Jobs, Seed, TotalTime
 from assay.errors import BadInput
 
+_SHORTEST_S = 1e-3
+"""For a box whose turn comes when the time is over: its bounds as a whole."""
+
 
 def count(
     onnx: Annotated[Path, typer.Argument(metavar="ONNX", help="A network of few inputs.")],
@@ -17,15 +20,26 @@ def count(
     gap: Annotated[float, typer.Option(help="Stop when the bounds are so close.")] = 1e-4,
     time: TotalTime = 60,
     samples: Annotated[
-        int, typer.Option(help="Then draw so many points of what is left undecided.")
+        int,
+        typer.Option(
+            help="Then draw up to so many points of what is left undecided, in the last quarter "
+            "of the time."
+        ),
     ] = 0,
     confidence: Annotated[
         float, typer.Option(help="Probability with which the interval of the samples holds.")
     ] = 0.999,
     seed: Seed = 0,
     cells: Annotated[
-        int, typer.Option(help="Stop with so many undecided cells; each takes about 0.2 kB.")
+        int, typer.Option(help="Stop with so many undecided cells, or when the memory is full.")
     ] = 4_000_000,
+    memory: Annotated[
+        int,
+        typer.Option(
+            help="Memory for cells and their bounds, in MB, beside about 400 MB for Python and "
+            "torch."
+        ),
+    ] = 2000,
     jobs: Jobs = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -44,6 +58,10 @@ def count(
 
       assay count net.onnx query.vnnlib --time 10 --samples 1000000
     """
+    from dataclasses import replace
+    from time import monotonic
+
+    begun = monotonic()
     from assay.analyse.count.counting import Search
     from assay.analyse.count.settings import Settings
     from assay.analyse.count.undecided import sample_undecided
@@ -54,7 +72,7 @@ def count(
     from assay.question.asked import read_question
     from assay.question.property import merged_by_box
 
-    settings = Settings(gap, time, cells, samples, confidence, seed)
+    settings = Settings(gap, time, cells, memory, samples, confidence, seed)
     network, specification = read_question(onnx, vnnlib)
     cases = merged_by_box(specification.cases)
     if not cases:
@@ -64,7 +82,9 @@ def count(
     answers: list[Answer] = []
     stopped = False
     for case in cases:
-        search, sampled = Search(network, case, settings), None
+        left = (begun + time - monotonic()) / (len(cases) - len(answers))
+        share = replace(settings, seconds=max(left, _SHORTEST_S))
+        search, sampled = Search(network, case, share), None
         try:
             with counting_progress(len(answers) + 1, len(cases)) as heard:
                 search.run(heard, jobs=jobs)

@@ -80,6 +80,8 @@ def _print_answer(answer: Answer) -> None:
             f"violation rate in [{low}, {high}] with probability {sampled.confidence:g}, by "
             f"{sampled.samples:,} random points of those cells (seed {sampled.seed})"
         )
+        if sampled.samples < sampled.asked:
+            print_line(f"the time was over before all {sampled.asked:,} points were drawn")
 
 
 def _document(

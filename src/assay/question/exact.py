@@ -8,7 +8,7 @@ refused, never approximated.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -54,8 +54,10 @@ class ExactFunction:
             if array.dtype == np.float32
         }
 
-    def __call__(self, point: Sequence[Fraction]) -> list[Fraction]:
-        """The outputs at `point`, both flattened in C order."""
+    def __call__(
+        self, point: Sequence[Fraction], watch: Callable[[Call[Rational]], None] | None = None
+    ) -> list[Fraction]:
+        """The outputs at `point`, both flattened in C order; `watch` sees every call."""
         network = self.network
         if len(point) != network.inputs:
             raise BadInput(
@@ -64,7 +66,13 @@ class ExactFunction:
             )
         start = Rational.from_fractions([Fraction(v) for v in point], network.input_shape)
         table = {name: _guarded(operator) for name, operator in EXACT_OPERATORS.items()}
-        return walk(network, table, self._constants, start, _check).fractions()
+
+        def check(call: Call[Rational], results: Sequence[Rational]) -> None:
+            check_shapes(call, (result.shape for result in results))
+            if watch is not None:
+                watch(call)
+
+        return walk(network, table, self._constants, start, check).fractions()
 
 
 def evaluate(network: Network, point: Sequence[Fraction]) -> list[Fraction]:
@@ -97,7 +105,3 @@ def _guarded(operator: Operator[Rational]) -> Operator[Rational]:
             raise cannot_run(call, error) from None
 
     return run
-
-
-def _check(call: Call[Rational], results: Sequence[Rational]) -> None:
-    check_shapes(call, (result.shape for result in results))

@@ -33,6 +33,14 @@ def mlp_layers(network: Network) -> tuple[Layer, ...]:
 
 def chain_layers(network: Network) -> tuple[AnyLayer, ...]:
     """The layers of an MLP or of a CNN whose convolutions are plain, each one Conv node."""
+    layers = affine_chain(network)
+    if len(layers) < 2:
+        raise Unsupported(f"{network.place} has no hidden ReLU layer; there is nothing to certify")
+    return layers
+
+
+def affine_chain(network: Network) -> tuple[AnyLayer, ...]:
+    """The same, also of a network that is one affine layer."""
     layers: list[AnyLayer] = []
     weight: NDArray[np.float32] | None = None
     bias: NDArray[np.float32] | None = None
@@ -83,8 +91,6 @@ def chain_layers(network: Network) -> tuple[AnyLayer, ...]:
             f"{network.place} does not end in an affine layer; only MLPs are certified"
         )
     layers.append((weight, np.zeros(len(weight), np.float32) if bias is None else bias))
-    if len(layers) < 2:
-        raise Unsupported(f"{network.place} has no hidden ReLU layer; there is nothing to certify")
     return tuple(layers)
 
 

@@ -14,14 +14,18 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
+from assay.analyse.count.shares import Shares
 from assay.bounds.interval import enclosing_box
 from assay.bounds.rounding import TINY, UNIT
 from assay.errors import Unsupported
 from assay.question.region import Box
 
+OFF, ON, OPEN = 0, 1, 2
+"""Phases of a unit on a cell: zero, affine, or neither for all that is known."""
 QUANTA = 62
-MOST_HALVINGS = 2
+MOST_HALVINGS = 3
 """Of a cell at once."""
+_POWERS = torch.tensor([2.0**-k for k in range(64)], dtype=torch.float64)
 _LEAST_SHARE = 2.0**-56
 """A cell is halved while its quanta still tell apart what is known of it."""
 _ROOM = 2.0**10
@@ -30,21 +34,45 @@ _ROOM = 2.0**10
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """N cells: `corner` [N, n] and `size` [N, n] in the unit cube, exact, sizes powers of two.
+    """N cells: `corner` [N, n] in the unit cube, exact, and how often each side was halved [N, n].
 
     Quanta [N]: between `low` and `high` of them violate. `plane` [N, n + 1], weights and offset
     for the place t in [-1, 1]^n, has only violations beneath it, between `inner_low` and
-    `inner_high` quanta. `axes` [N, MOST_HALVINGS] are to be halved next, -1 if no side can be.
+    `inner_high` quanta. `axes` [N, MOST_HALVINGS] are to be halved next, -1 if no side can be, or
+    no halving would narrow anything. `suspect` [N] cells may be settled by an exact look, and
+    `packed` says which units are off, on or open, four to a byte, and `load` [N] how many are open
+    (none for networks of other kinds).
     """
 
     corner: Tensor
-    size: Tensor
+    depth: Tensor
     low: Tensor
     high: Tensor
     inner_low: Tensor
     inner_high: Tensor
     plane: Tensor
     axes: Tensor
+    suspect: Tensor
+    packed: Tensor
+    load: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        corner: Tensor,
+        size: Tensor,
+        shares: Shares,
+        axes: Tensor,
+        suspect: Tensor,
+        phases: Tensor,
+    ) -> Cells:
+        low, high = quanta(shares.must, size, up=False), quanta(shares.may, size, up=True)
+        inner_low = quanta(shares.beneath, size, up=False)
+        inner_high = quanta(shares.beneath_most, size, up=True)
+        depth = (-size.log2()).round().to(torch.int8)
+        load = (phases == OPEN).sum(1).to(torch.int16)
+        known = (low, high, inner_low, inner_high, shares.plane)
+        return cls(corner, depth, *known, axes, suspect, _packed(phases), load)
 
     def __len__(self) -> int:
         return len(self.low)
@@ -58,8 +86,35 @@ class Cells:
         """Of the whole cells."""
         return (self.size.prod(1) * 2.0**QUANTA).long()
 
+    @property
+    def bytes_each(self) -> int:
+        tensors = [getattr(self, name) for name in self.__dataclass_fields__]
+        return sum(t.element_size() * (t.numel() // len(t)) for t in tensors)
+
+    @property
+    def size(self) -> Tensor:
+        """Of the sides [N, n], exact powers of two."""
+        return _POWERS[self.depth.long()]
+
+    def phases(self, units: int) -> Tensor:
+        """Of all units, [N, units]."""
+        return _unpacked(self.packed)[:, :units]
+
     def at(self, index: Tensor) -> Cells:
         return Cells(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
+
+
+def _packed(phases: Tensor) -> Tensor:
+    """Four to a byte."""
+    missing = -phases.shape[1] % 4
+    padded = torch.nn.functional.pad(phases, (0, missing))
+    first, second, third, fourth = (padded[:, k::4] for k in range(4))
+    found: Tensor = first | second << 2 | third << 4 | fourth << 6
+    return found
+
+
+def _unpacked(packed: Tensor) -> Tensor:
+    return torch.stack([packed >> shift & 3 for shift in (0, 2, 4, 6)], 2).flatten(1)
 
 
 def joined(parts: Sequence[Cells]) -> Cells:
@@ -82,6 +137,21 @@ def pieces(cells: Cells, halvings: int) -> tuple[Tensor, Tensor]:
         corner, size = torch.cat([corner, further]), torch.cat([size, size])
         axes = torch.cat([axes, axes])
     return corner, size
+
+
+def halving_axes(grid: Grid, scores: Tensor, size: Tensor) -> Tensor:
+    """The sides of the highest scores, one after another; halving a side halves its score."""
+    axes = torch.full((len(size), MOST_HALVINGS), -1, dtype=torch.int8)
+    if not size.shape[1]:
+        return axes
+    scores, size, number = scores.clone(), size.clone(), torch.arange(len(size))
+    for turn in range(MOST_HALVINGS):
+        divisible = grid.divisible(size)
+        best = torch.where(divisible, scores, -1.0).argmax(1)
+        axes[:, turn] = torch.where(divisible.any(1), best, -1)
+        scores[number, best] *= 0.5
+        size[number, best] *= 0.5
+    return axes
 
 
 def quanta(shares: Tensor, size: Tensor, *, up: bool) -> Tensor:

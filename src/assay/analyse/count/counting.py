@@ -12,16 +12,19 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from assay.analyse.count.cells import MOST_HALVINGS, QUANTA, Cells, Grid, joined, pieces
+from assay.analyse.count.cells import MOST_HALVINGS, QUANTA, Cells, Grid, joined, quanta
+from assay.analyse.count.chain_planes import ChainBounder
+from assay.analyse.count.exact_cells import ExactCells
 from assay.analyse.count.halfspace import MOST_COORDINATES
 from assay.analyse.count.planes import Bounder
+from assay.analyse.count.relu_chain import ReluChain
 from assay.analyse.count.settings import Settings
 from assay.bounds.one_thread import one_thread
 from assay.errors import Unsupported
@@ -41,6 +44,10 @@ ENDINGS: dict[Ending, str] = {
 _WHOLE = 1 << QUANTA
 _WELL_KNOWN = 2.0**-40
 """A cell is closed when its share of violations is known within this."""
+_MOST_VAIN_LOOKS = 50
+"""In a row; then cells are no longer looked at exactly."""
+_FREE_LOOKS = 32
+"""So many cells are looked at exactly although their share is known up to rounding."""
 _SWEEP = 8
 """At least one of so many open cells is halved before they are ordered again."""
 _MUCH = 16
@@ -81,8 +88,16 @@ def count(
 class Search:
     """One count. It may be stopped anywhere: what is proved so far stands."""
 
-    def __init__(self, network: Network, case: Case, settings: Settings) -> None:
+    def __init__(
+        self,
+        network: Network,
+        case: Case,
+        settings: Settings,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         refuse_misfits(network, [case])
+        self.clock = clock
         self.network, self.case, self.settings = network, case, settings
         self.grid = Grid.of(case.box)
         if len(self.grid.moving) > MOST_COORDINATES:
@@ -93,11 +108,15 @@ class Search:
             )
         self.cells: Cells | None = None
         """The cells that halving may narrow, after `run`."""
+        self.exact = ExactCells(network, case, self.grid)
         self.bounds = (0, _WHOLE)
         self.boxes = 0
+        self._vain_looks = 0
+        self._free_looks = _FREE_LOOKS
         self._known = _Known(0, _WHOLE, _WHOLE, 1)
         self._ending: Ending = "interrupted"
-        self._begun = _clocks()
+        self._begun = self._clocks()
+        self._most_cells = settings.most_cells
         self._ended: tuple[float, float] | None = None
 
     @property
@@ -108,13 +127,15 @@ class Search:
     @property
     def so_far(self) -> Counted:
         low, high = self.bounds
-        now = self._ended or _clocks()
+        now = self._ended or self._clocks()
+        # Bounds that meet leave nothing undecided, whatever they say of single cells.
+        cells, quanta_left = (self._known.cells, self._known.quanta) if low < high else (0, 0)
         return Counted(
             Fraction(low, _WHOLE),
             Fraction(high, _WHOLE),
             self.boxes,
-            self._known.cells,
-            Fraction(self._known.quanta, _WHOLE),
+            cells,
+            Fraction(quanta_left, _WHOLE),
             self._ending,
             now[0] - self._begun[0],
             now[1] - self._begun[1],
@@ -134,22 +155,23 @@ class Search:
         return self._finished(self._stop() or "all")
 
     def _halve(self, pool: ThreadPoolExecutor, jobs: int, heard: Callable[[Counted], None]) -> None:
-        bounder = Bounder(self.network, self.grid, self.case.violation)
-        corner = torch.zeros(1, len(self.grid.moving), dtype=torch.float64)
-        root = bounder.cells(corner, torch.ones_like(corner))
+        bounder = self._bounder()
+        root = self._looked_at(bounder.root())
+        self._most_cells = self.settings.cells_in_memory(root.bytes_each)
         self.boxes = 1
-        self._learn(_Known.of(root, root))
         cells = root.at(_open(root))
+        self._learn(_Known.of(root, cells))
         halvings = 1
         while len(cells) and self._stop() is None:
             batch = max(1, bounder.at_once >> halvings)
             chosen, rest = _chosen(cells, batch)
             parts = [cells.at(rest)]
             waiting = [cells.at(number) for number in torch.split(chosen, batch)]
+            cells = parts[0]  # the others live on in `waiting` alone
             made = left = 0
             while waiting and self._stop() is None:
                 at_once, waiting = waiting[:jobs], waiting[jobs:]
-                found = pool.map(lambda p, k=halvings: bounder.cells(*pieces(p, k)), at_once)
+                found = pool.map(lambda p, k=halvings: bounder.children(p, k), at_once)
                 for parents, children in zip(at_once, list(found), strict=True):
                     # The answer must not depend on how many were bounded side by side.
                     if self._stop() == "gap":
@@ -159,19 +181,55 @@ class Search:
                     made, left = made + len(children), left + len(parts[-1])
                 heard(self.so_far)
             cells = joined([*parts, *waiting])
-            halvings = MOST_HALVINGS if left > _MOST_LEFT * made else 1
+            del parts, waiting
+            halvings = MOST_HALVINGS if left > _MOST_LEFT * made else max(1, halvings - 1)
         self.cells = cells
 
+    def _bounder(self) -> Bounder | ChainBounder:
+        violation, numbers = self.case.violation, self.settings.numbers_at_once
+        chain = ReluChain.of(self.network, self.grid, violation)
+        if chain is None:
+            until = time.monotonic() + self.settings.halving_seconds
+            return Bounder(self.network, self.grid, violation, numbers, until)
+        return ChainBounder(chain, self.grid, violation, numbers)
+
     def _finished(self, ending: Ending) -> Counted:
-        self._ending, self._ended = ending, _clocks()
+        self._ending, self._ended = ending, self._clocks()
         return self.so_far
 
     def _replaced(self, parents: Cells, children: Cells) -> Cells:
         """The open ones among the halves; everything is accounted for."""
+        children = self._looked_at(children)
         open_ = children.at(_open(children))
         self.boxes += len(children)
         self._learn(self._known.replacing(_Known.of(parents, parents), _Known.of(children, open_)))
         return open_
+
+    def _looked_at(self, cells: Cells) -> Cells:
+        """The cells with those settled that an exact look settles."""
+        numbers = cells.suspect.nonzero().flatten().tolist()
+        if len(numbers) < self._free_looks:
+            # A rate such as 1/2 shall come out as that, where it costs nothing.
+            closed = cells.gap > 0
+            closed[_open(cells)] = False
+            more = (closed & ~cells.suspect).nonzero().flatten().tolist()
+            numbers += more[: self._free_looks - len(numbers)]
+        self._free_looks -= min(self._free_looks, len(numbers))
+        low, high = cells.low.clone(), cells.high.clone()
+        for number in numbers:
+            if self._vain_looks >= _MOST_VAIN_LOOKS or self._out_of_time:
+                break
+            size = cells.size[number]
+            must, may = self.exact.share(cells.corner[number], size)
+            self._vain_looks = self._vain_looks + 1 if (must, may) == (0, 1) else 0
+            ends = (torch.tensor([end], dtype=size.dtype) for end in (must, may))
+            least, most = (
+                int(quanta(end, size.unsqueeze(0), up=up))
+                for end, up in zip(ends, (False, True), strict=True)
+            )
+            low[number] = max(int(low[number]), least)
+            high[number] = min(int(high[number]), most)
+        return replace(cells, low=low, high=high)
 
     def _learn(self, known: _Known) -> None:
         """What was proved before stays so, should the halves be bounded less well."""
@@ -181,9 +239,21 @@ class Search:
     def _stop(self) -> Ending | None:
         if self.bounds[1] - self.bounds[0] <= int(self.settings.gap * _WHOLE):
             return "gap"
-        if time.monotonic() - self._begun[0] >= self.settings.seconds:
+        if self._out_of_time:
             return "time"
-        return "cells" if self._known.cells >= self.settings.most_cells else None
+        return "cells" if self._known.cells >= self._most_cells else None
+
+    @property
+    def deadline(self) -> float:
+        """When all is over, samples too, by the clock."""
+        return self._begun[0] + self.settings.seconds
+
+    @property
+    def _out_of_time(self) -> bool:
+        return self.clock() - self._begun[0] >= self.settings.halving_seconds
+
+    def _clocks(self) -> tuple[float, float]:
+        return self.clock(), time.process_time()
 
     def _without_halving(self) -> _Known | None:
         """A violation that always or never holds, and a box that is one point."""
@@ -222,10 +292,6 @@ class _Known:
         )
 
 
-def _clocks() -> tuple[float, float]:
-    return time.monotonic(), time.process_time()
-
-
 def _open(cells: Cells) -> Tensor:
     """The numbers of the cells that are worth halving."""
     known = cells.gap.double() <= _WELL_KNOWN * cells.quanta.double()
@@ -237,6 +303,8 @@ def _chosen(cells: Cells, batch: int) -> tuple[Tensor, Tensor]:
     gap = cells.gap
     best = gap.topk(min(len(cells), max(batch, len(cells) // _SWEEP)))
     chosen = best.indices[best.values >= best.values[0] // _MUCH]
+    # Cells of like cost side by side, so that none waits for a larger one in its batch.
+    chosen = chosen[cells.load[chosen].sort(stable=True).indices]
     others = torch.ones(len(cells), dtype=torch.bool)
     others[chosen] = False
     return chosen, others.nonzero().flatten()

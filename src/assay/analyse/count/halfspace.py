@@ -42,7 +42,8 @@ def shares_below(weights: Tensor, offsets: Tensor, slack: Tensor) -> tuple[Tenso
     """Bounds [N] of the share of the t in [-1, 1]^n with weights t + offset <= 0.
 
     For weights [N, n] and any offset within `slack` of the one given, [N] each. An offset that is
-    infinite decides; where a weight is not a number nothing is known.
+    infinite decides; where a weight is not a number nothing is known. Ties belong to the share, so
+    that one without weights and slack has all or nothing.
     """
     sizes, distance = weights.abs(), offsets.abs()
     reach = sizes.sum(1)
@@ -55,7 +56,10 @@ def shares_below(weights: Tensor, offsets: Tensor, slack: Tensor) -> tuple[Tenso
     for turn in torch.split(cut, rows) if len(cut) and weights.shape[1] else ():
         value, error = _smaller_part(sizes[turn], distance[turn], doubt[turn])
         low[turn], high[turn] = (value - error).clamp(0, 1), (value + error).clamp(0, 1)
-    holds = offsets < 0
+    # What is exactly constant either holds everywhere, and zero is a tie, or nowhere.
+    constant = (reach == 0) & (slack == 0)
+    low, high = (torch.where(constant, 0.0, end) for end in (low, high))
+    holds = (offsets < 0) | (constant & (offsets == 0))
     return torch.where(holds, 1 - high, low), torch.where(holds, 1 - low, high)
 
 

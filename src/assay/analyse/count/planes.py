@@ -1,22 +1,14 @@
-"""What linear bounds say of a violation on cells: planes between which each boundary lies.
-
-Every inequality of the violation says that a linear function of the outputs, its excess, is at
-most zero. On a cell the excess lies between two affine functions l and u of the input, so the
-inequality holds where u <= 0 and fails where l > 0. Of an AND the shares where it must and may
-hold are max(0, 1 - sum (1 - inner)) and the least outer; of an OR they are the greatest inner and
-min(1, sum of outer) (Fréchet). Without an open unit on the cell l and u coincide.
-"""
+"""What linear bounds say of a violation on the cells of any network that they know."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from assay.analyse.count.cells import MOST_HALVINGS, Cells, Grid, quanta
-from assay.analyse.count.halfspace import shares_below
+from assay.analyse.count.cells import Cells, Grid, halving_axes, pieces
+from assay.analyse.count.shares import Planes, ShareRule
 from assay.bounds.backward import RelaxedLink
 from assay.bounds.inequalities import Excesses
 from assay.bounds.linear import LinearNetwork
@@ -27,65 +19,48 @@ from assay.question.network import Network
 from assay.question.property import Violation
 
 _MOST_AT_ONCE = 2048
-_MOST_NUMBERS = 2**21
 _LITTLE = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class Planes:
-    """weights t + offset for t in [-1, 1]^n, [N, D, K, n] and [N, D, K], right within `slack`.
-
-    `lower` is below the excess of inequality k of disjunct d on the whole cell, `upper` above it.
-    """
-
-    lower: Tensor
-    lower_offset: Tensor
-    upper: Tensor
-    upper_offset: Tensor
-    slack: Tensor
+_FLAT = 2.0**-36
+"""A plane that leaves zero by no more than this share of the terms of its excess may be zero."""
 
 
 class Bounder:
     """Planes and shares for batches of cells of one box."""
 
-    def __init__(self, network: Network, grid: Grid, violation: Violation) -> None:
-        self.network, self.grid = network, grid
-        self.engine = LinearNetwork(network)
+    def __init__(
+        self, network: Network, grid: Grid, violation: Violation, numbers: int, until: float
+    ) -> None:
+        """`numbers` are in one tensor at most; `until` the monotonic clock reaches this."""
+        self.network, self.grid, self.until = network, grid, until
+        self.engine = LinearNetwork(network, coefficients=numbers)
         self.excesses = Excesses.of(violation)
-        counts = torch.tensor([len(d) for d in violation.disjuncts])
-        ranks = torch.arange(self.excesses.thresholds.shape[1])
-        self.stated = ranks < counts.unsqueeze(1)
-        """Which rows [D, K] are inequalities of the violation; others only follow from them."""
-        self.alone = counts == 1
+        self.rule = ShareRule(violation, self.excesses.thresholds.shape[1])
         made = (network.input_name, *(name for node in network.nodes for name in node.outputs))
         widest = max(math.prod(network.shapes[name]) for name in made if name)
-        rows = 2 * self.stated.numel() + 3 * (len(grid.moving) + 1)
-        self.at_once = max(1, min(_MOST_AT_ONCE, _MOST_NUMBERS // (rows * widest)))
+        rows = 2 * self.rule.stated.numel() + 3 * (len(grid.moving) + 1)
+        self.at_once = max(1, min(_MOST_AT_ONCE, numbers // (rows * widest)))
 
-    def cells(self, corner: Tensor, size: Tensor) -> Cells:
-        """The cells with what is known of them."""
+    def root(self) -> Cells:
+        corner = torch.zeros(1, len(self.grid.moving), dtype=torch.float64)
+        return self._cells(corner, torch.ones_like(corner))
+
+    def children(self, parents: Cells, halvings: int) -> Cells:
+        """The pieces of cells, halved so many times, with what is known of them."""
+        return self._cells(*pieces(parents, halvings))
+
+    def _cells(self, corner: Tensor, size: Tensor) -> Cells:
         relaxed, bound = self._bound(corner, size)
         planes = self._planes(relaxed, bound, size)
-        outer = _shares(planes.lower, planes.lower_offset, planes.slack)[1]
-        inner, inner_most = _shares(planes.upper, planes.upper_offset, planes.slack)
-        must = _must_hold(inner, self.stated)
-        may = torch.maximum(_may_hold(outer), must)
-        plane, known, known_most = self._beneath_one(planes, inner, inner_most)
-        axes = self._axes(relaxed, bound, planes, (outer - inner).clamp(min=0), size)
-        return Cells(
-            corner,
-            size,
-            quanta(must, size, up=False),
-            quanta(may, size, up=True),
-            quanta(known, size, up=False),
-            quanta(known_most, size, up=True),
-            plane,
-            axes,
-        )
+        shares = self.rule.shares(planes)
+        scores = self._scores(relaxed, bound, planes, shares.doubt)
+        axes = halving_axes(self.grid, scores, size)
+        flat = self._flat(relaxed, planes)
+        unknown = torch.empty(len(corner), 0, dtype=torch.uint8)
+        return Cells.of(corner, size, shares, axes, flat, unknown)
 
     def _bound(self, corner: Tensor, size: Tensor) -> tuple[RelaxedNetwork, Bound]:
         box = self.engine.intervals.start(*self.grid.boxes(corner, size))
-        relaxed = self.engine.relaxed(box, moving=self.grid.moving)
+        relaxed = self.engine.relaxed(box, moving=self.grid.moving, until=self.until)
         rows = self.excesses.coefficients.flatten(0, 1)
         both = torch.cat([rows, -rows]).expand(len(corner), -1, -1)
         with torch.no_grad():
@@ -101,7 +76,7 @@ class Bounder:
         sizes = slopes.abs()
         reach = (sizes @ as_rows(radius).unsqueeze(2)).squeeze(2)
         weights = slopes[:, :, self.grid.moving] * self.grid.radii(size).unsqueeze(1)
-        shape = (len(size), 2, *self.stated.shape)
+        shape = (len(size), 2, *self.rule.stated.shape)
         weights = weights.reshape(*shape, -1)
         heights = (bound.bound + reach).reshape(shape)
         thresholds = self.excesses.thresholds
@@ -117,6 +92,13 @@ class Bounder:
             torch.nan_to_num(slack, nan=torch.inf),
         )
 
+    def _flat(self, relaxed: RelaxedNetwork, planes: Planes) -> Tensor:
+        """Cells [N] on which an excess may be zero, for all that rounding tells."""
+        outputs = as_rows(relaxed.values[self.network.output_name].size)
+        terms = torch.einsum("dko,no->ndk", self.excesses.coefficients.abs(), outputs)
+        reach = planes.lower.abs().sum(3) + planes.lower_offset.abs()
+        return (reach <= _FLAT * (terms + self.excesses.thresholds.abs())).flatten(1).any(1)
+
     def _lost(self, relaxed: RelaxedNetwork) -> Tensor:
         """What coefficients lost in float64 can change an excess, [N, D, K]."""
         residues = self.excesses.residues
@@ -126,28 +108,10 @@ class Bounder:
         lost = torch.einsum("dko,no->ndk", residues, outputs)
         return lost * (1 + gamma(outputs.shape[1] + 8)) + TINY
 
-    def _beneath_one(
-        self, planes: Planes, inner: Tensor, most: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Of the disjuncts of one inequality, the plane with most beneath it, and how much."""
-        flat = torch.cat([planes.upper, planes.upper_offset.unsqueeze(3)], 3)[:, :, 0]
-        if not bool(self.alone.any()):
-            nowhere = torch.zeros_like(flat[:, 0])
-            nowhere[:, -1] = math.inf
-            return nowhere, torch.zeros_like(nowhere[:, 0]), torch.zeros_like(nowhere[:, 0])
-        best = torch.where(self.alone, inner[:, :, 0], -1.0).argmax(1)
-        number = torch.arange(len(best))
-        return flat[number, best], inner[number, best, 0], most[number, best, 0]
-
-    def _axes(
-        self,
-        relaxed: RelaxedNetwork,
-        bound: Bound,
-        planes: Planes,
-        doubt: Tensor,
-        size: Tensor,
+    def _scores(
+        self, relaxed: RelaxedNetwork, bound: Bound, planes: Planes, doubt: Tensor
     ) -> Tensor:
-        """The sides whose halving narrows open units most; they keep the planes apart.
+        """[N, n]: how much halving a side narrows open units; they keep the planes apart.
 
         A unit counts with its weight in the bounds, those with the share they leave in doubt.
         """
@@ -165,41 +129,4 @@ class Bounder:
             pull = (weight @ as_rows(bound.at_kinks[output], 2).abs())[:, 0] * open_
             columns = as_rows(relaxed.carried[name].middle, 2)[:, 1:]
             scores = scores + (columns.abs() @ pull.unsqueeze(2))[:, :, 0]
-        return self._best(torch.nan_to_num(scores, posinf=torch.finfo().max), size)
-
-    def _best(self, scores: Tensor, size: Tensor) -> Tensor:
-        """The sides of the highest scores, one after another; halving a side halves its score."""
-        axes = torch.full((len(size), MOST_HALVINGS), -1, dtype=torch.int8)
-        if not size.shape[1]:
-            return axes
-        size, number = size.clone(), torch.arange(len(size))
-        for turn in range(MOST_HALVINGS):
-            divisible = self.grid.divisible(size)
-            best = torch.where(divisible, scores, -1.0).argmax(1)
-            axes[:, turn] = torch.where(divisible.any(1), best, -1)
-            scores[number, best] *= 0.5
-            size[number, best] *= 0.5
-        return axes
-
-
-def _shares(weights: Tensor, offsets: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
-    low, high = shares_below(weights.flatten(0, 2), offsets.flatten(), slack.flatten())
-    return low.reshape(offsets.shape), high.reshape(offsets.shape)
-
-
-def _may_hold(outer: Tensor) -> Tensor:
-    """Upper bounds [N] from those of every inequality, [N, D, K]."""
-    total = outer.amin(2).sum(1)
-    if outer.shape[1] > 1:
-        total = total * (1 + gamma(outer.shape[1]))
-    return total.clamp(max=1)
-
-
-def _must_hold(inner: Tensor, stated: Tensor) -> Tensor:
-    """Lower bounds [N] from those of every inequality."""
-    if stated.shape[1] == 1:
-        return inner[:, :, 0].amax(1)
-    missing = torch.where(stated, 1 - inner, 0.0).sum(2) * (1 + gamma(stated.shape[1] + 1))
-    several = (1 - missing - 2 * UNIT).clamp(min=0)
-    several = torch.where(missing == 0, 1.0, several)
-    return torch.where(stated.sum(1) == 1, inner[:, :, 0], several).amax(1)
+        return torch.nan_to_num(scores, posinf=torch.finfo().max)

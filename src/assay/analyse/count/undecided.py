@@ -36,11 +36,13 @@ class Sampled:
     """The rate lies in [lower, upper] with probability `confidence` (and in the proved bounds).
 
     Of `samples` points `violations` violate above their plane; `doubtful` are too close to call.
+    `asked` is how many were wanted: the time may end before.
     """
 
     lower: Fraction
     upper: Fraction
     samples: int
+    asked: int
     violations: int
     doubtful: int
     confidence: float
@@ -48,7 +50,11 @@ class Sampled:
 
 
 def sample_undecided(search: Search) -> Sampled | None:
-    """Draw as many points as the settings of a finished count say; None if nothing is left."""
+    """Draw as many points as the settings of a finished count say; None if nothing is left.
+
+    Blocks are drawn until the time is over, but one at least. When that is depends on the clock and
+    not on what was found, so the interval holds for however many there are.
+    """
     settings, cells = search.settings, search.cells
     if not settings.samples or cells is None or not len(cells):
         return None
@@ -57,7 +63,7 @@ def sample_undecided(search: Search) -> Sampled | None:
     stated = [len(d) for d in search.case.violation.disjuncts]
     ends = cells.quanta.cumsum(0).numpy()
     key = stream_key("count", settings.seed)
-    violations = doubtful = 0
+    violations = doubtful = drawn = 0
     for block in range(-(-settings.samples // _BLOCK)):
         draw = np.random.Generator(np.random.SFC64(np.random.SeedSequence(key, spawn_key=(block,))))
         number = np.searchsorted(ends, draw.integers(0, ends[-1], _BLOCK), side="right")
@@ -69,15 +75,26 @@ def sample_undecided(search: Search) -> Sampled | None:
         sure, possible = _violating(network, excesses, stated, points)
         violations += int(sure.sum())
         doubtful += int((possible & ~sure).sum())
-    lower, _ = clopper_pearson(violations, settings.samples, settings.confidence)
-    _, upper = clopper_pearson(violations + doubtful, settings.samples, settings.confidence)
-    return _together(search, cells, (float(lower), float(upper)), violations, doubtful)
+        drawn += size
+        if search.clock() >= search.deadline:
+            break
+    lower, _ = clopper_pearson(violations, drawn, settings.confidence)
+    _, upper = clopper_pearson(violations + doubtful, drawn, settings.confidence)
+    low, high = _together(search, cells, (float(lower), float(upper)))
+    return Sampled(
+        low,
+        high,
+        drawn,
+        settings.samples,
+        violations,
+        doubtful,
+        settings.confidence,
+        settings.seed,
+    )
 
 
-def _together(
-    search: Search, cells: Cells, rate: tuple[float, float], violations: int, doubtful: int
-) -> Sampled:
-    settings = search.settings
+def _together(search: Search, cells: Cells, rate: tuple[float, float]) -> tuple[Fraction, Fraction]:
+    """Bounds of the whole rate from those of what the samples show, and what is proved."""
     low, high = search.sums
     share = int(cells.quanta.sum())
     low += int((cells.inner_low - cells.low).sum()) + int(Fraction(rate[0]) * share)
@@ -86,15 +103,7 @@ def _together(
     low, high = max(low, proved[0]), min(high, proved[1])
     if low > high:  # the samples were among the few that mislead, as the proof shows
         low, high = proved
-    return Sampled(
-        Fraction(low, _WHOLE),
-        Fraction(high, _WHOLE),
-        settings.samples,
-        violations,
-        doubtful,
-        settings.confidence,
-        settings.seed,
-    )
+    return Fraction(low, _WHOLE), Fraction(high, _WHOLE)
 
 
 def _violating(
