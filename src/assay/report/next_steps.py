@@ -22,7 +22,7 @@ from assay.question.network import load
 from assay.question.point_evaluation import PointEvaluation
 from assay.report.material import Material, Task
 from assay.suite.folder import FolderEntry
-from assay.truth.record import read_truth
+from assay.suite.proved_truths import entry_truth
 
 WRONG: tuple[Outcome, ...] = ("unsound", "contradicted", "bogus", "unwitnessed")
 _SHRINKABLE: tuple[Outcome, ...] = ("unsound", "bogus", "unwitnessed")
@@ -159,7 +159,7 @@ def _point(
     """The point that shows who is right, and what it is."""
     outcome = task.settled.outcome
     if outcome == "unsound" and entry.truth is not None:
-        truth = read_truth(entry.truth)
+        truth = entry_truth(entry)
         margin = _exact_text(truth.margin)
         return truth.witness, (
             f"at the exact counterexample (margin at most {margin}: zero or below is a violation)"
