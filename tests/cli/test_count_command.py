@@ -106,7 +106,7 @@ def test_several_boxes_have_a_rate_each_and_one_box_has_one(size: Path, tmp_path
     [
         (("--gap", "2"), "gap of 2"),
         (("--gap", "nan"), "gap of nan"),
-        (("--time", "0"), "time of 0"),
+        (("--time", "0"), "--time 0 is not a limit"),
         (("--samples", "-3"), "-3 samples"),
         (("--confidence", "1"), "confidence of 1"),
         (("--cells", "0"), "0 cells"),
