@@ -159,7 +159,7 @@ def test_check_needs_truths(bench: Path) -> None:
         (["build", "quikc", "-o", "x"], "did you mean 'quick'"),
         (["build", ".", "-o", "x"], "not a file"),
         (["build", "quick", "-o", "/proc/assay"], "cannot write /proc/assay"),
-        (["build", "quick", "-o", "x", "--seed", "-1"], "seed -1 is not between"),
+        (["build", "quick", "-o", "x", "--seed", "-1"], "--seed -1 is not a seed"),
         (["check", "/proc/none"], "no such file"),
         (["check", "/"], "no instances.csv"),
         (["families", "meep"], "did you mean 'meap'"),

@@ -143,7 +143,7 @@ def test_the_time_covers_all_boxes_and_the_samples(wide: Path) -> None:
     [
         (("--gap", "2"), "gap of 2"),
         (("--gap", "nan"), "gap of nan"),
-        (("--time", "0"), "time of 0"),
+        (("--time", "0"), "--time 0 is not a limit"),
         (("--samples", "-3"), "-3 samples"),
         (("--confidence", "1"), "confidence of 1"),
         (("--cells", "0"), "0 cells"),

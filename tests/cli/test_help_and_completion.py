@@ -56,10 +56,8 @@ def test_names_that_complete_are_those_of_the_registries() -> None:
     ],
 )
 def test_the_shell_is_answered(words: str, names: list[str]) -> None:
-    asked = {"_MAIN_COMPLETE": "complete_bash", "_ASSAY_COMPLETE": "complete_bash"}
-    count = str(len(words.split()) - 1)
-    program = {"_MAIN.PY_COMPLETE": "complete_bash", "_MAIN_PY_COMPLETE": "complete_bash"}
-    done = assay(**asked, **program, COMP_WORDS=words, COMP_CWORD=count)
+    last = str(len(words.split()) - 1)
+    done = assay(_ASSAY_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=last)
     assert done.stdout.split() == names, done.stderr
 
 

@@ -94,7 +94,7 @@ def test_options_that_are_repeated_make_a_network_each(tmp_path: Path) -> None:
             ("train", "tiny_mlp", "--seeds", 101, "--window", 1, "--window", 2),
             "202 networks at once",
         ),
-        (("train", "tiny_mlp", "--device", "tpu"), "--device tpu is unknown"),
+        (("train", "tiny_mlp", "--device", "tpu"), "--device tpu is not known"),
         (("train", "tiny_mlp", "--classes", 11), "--classes"),
     ],
 )
@@ -112,7 +112,7 @@ def test_refusals_before_any_work(
 def test_a_gpu_that_is_not_there_is_refused(tmp_path: Path) -> None:
     done = assay("train", "tiny_mlp", "--device", "cuda", "-o", tmp_path / "t")
     assert done.returncode == 2
-    assert "--device cuda: torch finds no GPU here; leave the option out" in done.stderr
+    assert "--device cuda: torch sees no GPU here" in done.stderr
 
 
 def test_a_folder_of_something_else_is_refused_and_left_alone(folder: Path, tmp_path: Path) -> None:

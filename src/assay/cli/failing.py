@@ -44,6 +44,8 @@ def refuse_foreign_junit(target: Path | None) -> None:
         return
     if target.is_dir():
         raise BadInput(f"--junit {target}: is a folder; name the file to write in it")
+    if target.parent.exists() and not target.parent.is_dir():
+        raise BadInput(f"--junit {target}: {target.parent} is a file; choose another folder")
     if not target.exists():
         return
     try:

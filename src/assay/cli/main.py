@@ -151,7 +151,7 @@ def run() -> None:
 
 def _run_command() -> int:
     try:
-        app()
+        app(prog_name="assay")  # also under `python -m`, and for the shell's completion
     except SystemExit as end:
         # Typer takes any broken pipe for a reader of ours that left, and says nothing.
         if isinstance(end.__context__, BrokenPipeError):
