@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from known_rates import asked_with_rate, failing_above
+from known_rates import asked_with_rate
 
 from assay.analyse.asked import around
 from assay.analyse.decision import Verdict
+from assay.analyse.model import callable_model
 from assay.analyse.promise import Promise, inner_rate
 from assay.analyse.rules import methods, rule_for
 from assay.analyse.weakened.decide import decide, decide_all
@@ -73,8 +72,7 @@ def test_a_label_set_may_hold_more_than_the_truth() -> None:
     def scores(points: np.ndarray) -> np.ndarray:
         return np.stack([0 * points[:, 0], points[:, 0], 0 * points[:, 0] - 1], axis=1)
 
-    asked = around(failing_above(0.0), np.zeros(2), (0,), 1.0, "inf")
-    model = replace(asked.model, run=lambda points: scores(points.numpy()))
+    model = callable_model(scores, (2,))
     rule = rule_for("confidence-sequence", PROMISE)
     narrow = around(model, np.zeros(2), (0,), 1.0, "inf")
     wide = around(model, np.zeros(2), (0, 1), 1.0, "inf")
