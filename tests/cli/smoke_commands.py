@@ -48,7 +48,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "verifiers": (),
     "verifiers install": ("milp",),
     "verifiers remove": ("milp",),
-    "verifiers check": ("liar-tool",),
+    "verifiers check": ("no-such-tool",),
     "run": ("bench", "-v", "milp", "-o", "run"),
     "score": ("run",),
     "report": ("run", "-o", "report.html"),
@@ -72,7 +72,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 REFUSED = {
     "verifiers install": "has no environment of its own to install",
     "verifiers remove": "has no environment in",
-    "verifiers check": "unknown verifier",
+    "verifiers check": "there is no verifier 'no-such-tool'",
 }
 """Commands whose line is bad input: what they would do takes minutes, or the network."""
 NEEDS_TORCH = frozenset(
