@@ -62,7 +62,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "roma": (*_BALL, "--samples", "200"),
     "weakened decide": (*_BALL, "--eps", "0.1"),
     "weakened radius": (*_BALL, "--eps", "0.1"),
-    "weakened curve": ("net.onnx", "data.npz", "--radii", "0.01", "--eps", "0.1", "-o", "curve"),
+    "weakened curve": (
+        *("net.onnx", "data.npz", "--points", "all", "--radii", "0.01", "--eps", "0.1"),
+        *("-o", "curve"),
+    ),
     "calibrate": (
         *("known", "-o", "calibrated", "--repeats", "20", "--samples-budget", "20000"),
         *("--analyser", "decide-sprt", "--jobs", "1"),
