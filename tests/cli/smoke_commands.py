@@ -48,7 +48,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "verifiers": (),
     "verifiers install": ("milp",),
     "verifiers remove": ("milp",),
-    "verifiers check": ("liar-tool",),
+    "verifiers check": ("no-such-tool",),
     "run": ("bench", "-v", "milp", "-o", "run"),
     "score": ("run",),
     "report": ("run", "-o", "report.html"),
@@ -62,7 +62,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "roma": (*_BALL, "--samples", "200"),
     "weakened decide": (*_BALL, "--eps", "0.1"),
     "weakened radius": (*_BALL, "--eps", "0.1"),
-    "weakened curve": ("net.onnx", "data.npz", "--radii", "0.01", "--eps", "0.1", "-o", "curve"),
+    "weakened curve": (
+        *("net.onnx", "data.npz", "--points", "all", "--radii", "0.01", "--eps", "0.1"),
+        *("-o", "curve"),
+    ),
     "calibrate": (
         *("known", "-o", "calibrated", "--repeats", "20", "--samples-budget", "20000"),
         *("--analyser", "decide-sprt", "--jobs", "1"),
@@ -72,7 +75,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 REFUSED = {
     "verifiers install": "has no environment of its own to install",
     "verifiers remove": "has no environment in",
-    "verifiers check": "unknown verifier",
+    "verifiers check": "there is no verifier 'no-such-tool'",
 }
 """Commands whose line is bad input: what they would do takes minutes, or the network."""
 NEEDS_TORCH = frozenset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -93,3 +94,21 @@ def test_a_truth_is_checked_once(bench: Path, run: Path, tmp_path: Path) -> None
     assert second.stderr == ""
     assert first.stdout == second.stdout
     assert not any("verified" in path.name for path in bench.rglob("*"))
+
+
+def test_unsealed_truths_are_verified(bench: Path, tmp_path: Path) -> None:
+    """A commitment to a false answer is kept by whoever made it; it is false all the same."""
+    sealed, opened = tmp_path / "sealed", tmp_path / "opened"
+    assert assay("seal", bench, "--allow-telltales", "-o", sealed).returncode == 0
+    archive, commitment = sealed / "truths.tar", sealed / "questions" / "commitment.json"
+    data = archive.read_bytes()
+    start = data.index(b'"margin": "', data.index(b'"answer": "robust"')) + len(b'"margin": "')
+    forged = data[:start] + b"9" + data[start + 1 :]
+    archive.write_bytes(forged)
+    before, after = (hashlib.sha256(d).hexdigest() for d in (data, forged))
+    commitment.write_text(commitment.read_text().replace(before, after))
+    done = assay("unseal", sealed / "questions", "--truths", archive, "-o", opened)
+    assert done.returncode == 2
+    assert f"{archive}, truth/q" in done.stderr
+    assert "the checker does not verify it (rejected: the margin" in done.stderr
+    assert not opened.exists()

@@ -288,10 +288,10 @@ def test_a_truth_that_is_not_proved_accuses_nobody(bench: Path, tmp_path: Path) 
     copy = tmp_path / "bench"
     subprocess.run(["cp", "-r", bench, copy], check=True)
     truth = copy / "truth" / f"{VIOLATED}.json"
+    assay("run", copy, "--verifier-command", command, "-o", tmp_path / "run")
     document = json.loads(truth.read_text())
     document["margin"] = "-1000"
     truth.write_text(json.dumps(document))
-    assay("run", copy, "--verifier-command", command, "-o", tmp_path / "run")
     done = assay("shrink", tmp_path / "run", VIOLATED, "--verifier-command", command)
     assert done.returncode == 2
     assert "the checker does not verify it" in done.stderr

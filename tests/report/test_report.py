@@ -69,7 +69,8 @@ def test_a_task_can_be_looked_into(first: Path, tmp_path: Path) -> None:
         "log": "hello",
     }
     question = data["questions"][str(number)]
-    assert question["property"] == "(assert (<= X_0 1))"
+    assert question["property"].splitlines()[1:] == ["(assert (<= X_0 1))", "(assert (<= Y_1 Y_0))"]
+    assert question["network"].startswith("1 inputs, 2 outputs")
     assert (question["truthWitness"], question["parameters"]) == ("0.25", "width = 3")
     assert data["instance"]["margin"][number] == "-1/7"
     assert data["checked"] == {str(number): "s VERIFIED violated"}

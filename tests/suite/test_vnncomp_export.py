@@ -73,7 +73,7 @@ def test_a_truth_about_other_bytes_is_refused(tmp_path: Path) -> None:
     ours = our_folder(tmp_path / "ours")
     with ours.entries[0].vnnlib.open("a") as stream:
         stream.write("\n")
-    with pytest.raises(BadInput, match="is about other bytes than those of"):
+    with pytest.raises(BadInput, match="is about other bytes than the files of"):
         export(ours, tmp_path / "out", with_truth=True)
     assert beside(tmp_path) == ["ours"]
 

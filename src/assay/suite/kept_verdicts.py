@@ -99,7 +99,8 @@ def cache_folder() -> Path:
 def _kept(file: Path) -> frozenset[str]:
     try:
         found = file.lstat()
-        return _read(file, found.st_size, found.st_mtime_ns)
+        short = found.st_size <= _MOST_BYTES
+        return _read(file, found.st_size, found.st_mtime_ns) if short else frozenset()
     except OSError:
         return frozenset()
 
@@ -109,7 +110,7 @@ def _read(file: Path, _size: int, _time: int) -> frozenset[str]:
     """The lines of the file, read once while it stays the same: there may be 10^5 of them."""
     descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(descriptor, "rb") as stream:
-        return _lines(stream.read(_MOST_BYTES)) if _is_private(stream.fileno()) else frozenset()
+        return _lines(stream.read()) if _is_private(stream.fileno()) else frozenset()
 
 
 def _is_private(descriptor: int) -> bool:

@@ -76,13 +76,11 @@ class Truth:
 
 def truth_bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as stream:
-            data = stream.read(LARGEST_TRUTH + 1)
+        if path.stat().st_size > LARGEST_TRUTH:
+            raise BadInput(f"{path}: larger than {LARGEST_TRUTH} bytes; rebuild the benchmark")
+        return path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); restore it") from None
-    if len(data) > LARGEST_TRUTH:
-        raise BadInput(f"{path}: larger than {LARGEST_TRUTH} bytes; rebuild the benchmark")
-    return data
 
 
 def parse_truth(data: bytes, place: str) -> Truth:
