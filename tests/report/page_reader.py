@@ -51,13 +51,12 @@ class Page(HTMLParser):
         return sum(kind in (found.get("class") or "").split() for _, found in self.elements)
 
 
-def in_browser(page: Path, profile: Path, width: int = 1280) -> str:
+def in_browser(page: Path, profile: Path) -> str:
     """The document after a real browser ran the page's script."""
     assert CHROMIUM
     flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-sync --dump-dom"
     quiet = "--disable-background-networking --disable-component-update --disable-quic"
     command = [CHROMIUM, *flags.split(), *quiet.split(), f"--user-data-dir={profile}"]
-    command.append(f"--window-size={width},2000")
     return subprocess.run(
         [*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=True
     ).stdout
