@@ -53,7 +53,7 @@ class _Row:
 
 
 _STYLE = """.half{stroke:#666;stroke-dasharray:4 4}.between{stroke:#e3e3e3}
-.hollow{fill:#fff}.name{font-weight:600;fill:#222}.dim{fill:#777}.cell{stroke:#fff}
+.hollow{fill:#fff}.name{font-weight:600;fill:#222}.dim{fill:#777;font-weight:400}.cell{stroke:#fff}
 .empty{fill:none;stroke:#bbb;stroke-dasharray:3 3}
 .on-heat{fill:#222;font-weight:600}.on-heat.dense{fill:#fff}
 .swatch{stroke:#a3285f;stroke-opacity:.35}

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from assay.report.wording import OUTCOME_MEANING
 
-_OUTCOMES = {outcome: f"An answer: {meaning}" for outcome, meaning in OUTCOME_MEANING.items()}
+_OUTCOMES: dict[str, str] = {
+    str(outcome): f"An answer: {meaning}" for outcome, meaning in OUTCOME_MEANING.items()
+}
 
 GLOSSARY: Mapping[str, str] = {
     "instance": "One question: a network, a box of inputs and a property of its outputs.",

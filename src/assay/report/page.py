@@ -178,7 +178,7 @@ def render(
         verified=sum(line.startswith("s VERIFIED") for line in checked.values()),
         findings=material.scores.findings[:_MOST_FINDINGS],
         steps=steps,
-        ranked_above=_ranked_above,
+        ranked_above=ranked_above,
         glossary=GLOSSARY,
         splits=material.scores.splits[:_MOST_SPLITS],
         present=[o for o in WORST_FIRST if any(row.count(o) for row in material.scores.rows)],
@@ -228,7 +228,7 @@ def _cell(row: Row) -> dict[str, Any]:
     }
 
 
-def _ranked_above(ranking: Sequence[Standing]) -> str:
+def ranked_above(ranking: Sequence[Standing]) -> str:
     """The first tool with wrong answers that VNN-COMP places above one without, in a sentence."""
     wrong = {s.verifier: sum(b.wrong for b in s.benchmarks) for s in ranking}
     for better in ranking:

@@ -24,7 +24,7 @@ OUTCOMES = {"solved": "solved", "unsolved": "late", "left out": "left"}
 _HEIGHT = {"solved": 0.45, "unsolved": 1.0, "left out": 0.15}
 """How much of a cell each fills, from below: colour is not the only sign."""
 _LEFT, _RIGHT, _TOP = 104.0, 64.0, 46.0
-_PANEL, _GAP, _STRIP, _CELL = 66.0, 26.0, 17.0, 14.0
+_PANEL, _GAP, _STRIP, _CELL = 66.0, 30.0, 17.0, 14.0
 _LONGEST_NAME = 13
 _LONGEST_KNOBS = 160
 _EDGE_MARK: Mapping[Place, str] = {"above": "m0-3l3.5 6h-7z", "below": "m0 3l3.5-6h-7z"}
@@ -32,7 +32,7 @@ _STYLE = """.panel{fill:none;stroke:#e3e3e3}.band{stroke:#bbb;stroke-dasharray:2
 .trend{fill:none;stroke:#0072b2;stroke-opacity:.6}.mark{fill:#0072b2;stroke:#0072b2}
 .dots{fill:none;stroke:#0072b2;stroke-linecap:round}.sheet{fill:#fff}
 .solved{fill:#7fc8ab}.late{fill:#a3285f}.left{fill:#f0f0f0;stroke:#bbb;stroke-width:.5}
-.name{font-weight:600;fill:#222}.dim{fill:#777}.hit{fill-opacity:0}.change{stroke:#eee}
+.name{font-weight:600;fill:#222}.dim{fill:#777;font-weight:400}.hit{fill-opacity:0}.change{stroke:#eee}
 """
 
 
@@ -127,7 +127,7 @@ def _panel_labels(component: Component, axis: ComponentAxis, frame: Frame) -> st
     )
     return (
         f"<g><title>{printable(component.meaning)}</title>"
-        f'<text class="name" x="10" y="{frame.top - 7:g}">{component.name}'
+        f'<text class="name" x="10" y="{frame.top - 10:g}">{component.name}'
         f'<tspan class="dim" dx="8">{printable(component.title + hard)}</tspan></text></g>{ticks}'
     )
 
