@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import types
 
 import onnxruntime  # noqa: F401
 import torch
@@ -21,6 +22,8 @@ def assay(*words: object) -> tuple[int, str]:
             os.dup2(out.fileno(), 1)
             os.dup2(err.fileno(), 2)
             sys.argv = ["assay", *map(str, words)]
+            # workers of the command import its main module, and this one they do not need
+            sys.modules["__main__"] = types.ModuleType("__main__")
             code = 3
             try:
                 run()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +11,13 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from assay.analyse.model import runnable_model
 from assay.errors import BadInput
 from assay.question.model_file import ModelFile
 from assay.question.network import Network
 from assay.question.runnable import Runnable, RunOptions
 from assay.question.sampled_model import open_for_sampling
+from assay.suite.file_hash import file_sha256
 
 WEIGHT = np.array([[1, 0, -1], [0.5, 2, 0]], np.float32)
 Shape = list[int | str | None]
@@ -173,6 +177,23 @@ def test_custom_domains_without_a_library_are_the_runtimes_to_refuse(tmp_path: P
     file = ModelFile(made, made.SerializeToString(), "net.onnx")
     with pytest.raises(BadInput, match="is no library of operators for ONNX Runtime"):
         Runnable(file, None, RunOptions(libraries=(library,)))
+
+
+_OPERATORS = "void *RegisterCustomOps(void *options, const void *base) { return 0; }"
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_library_of_operators_is_registered(tmp_path: Path) -> None:
+    """One that registers nothing: ONNX Runtime loads it, calls it, and runs the model."""
+    source, library = tmp_path / "ops.c", tmp_path / "ops.so"
+    source.write_text(_OPERATORS)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    made = linear("n")
+    file = ModelFile(made, made.SerializeToString(), "net.onnx")
+    runnable = Runnable(file, None, RunOptions(libraries=(library,)))
+    np.testing.assert_allclose(runnable.run(POINTS), POINTS @ WEIGHT, rtol=1e-5)
+    model_of_it = runnable_model(runnable, options=RunOptions(libraries=(library,)))
+    assert model_of_it.identity["custom_ops"] == [file_sha256(library)]
 
 
 def test_a_network_that_assay_reads_is_read(tmp_path: Path) -> None:
