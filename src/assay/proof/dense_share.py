@@ -170,7 +170,7 @@ def _inverse(rows: Sequence[Row]) -> tuple[list[list[fmpq]], fmpq]:
     """The inverse of a square matrix, by rows, and the absolute value of its determinant."""
     # a determinant is about as long as all numbers of a column together
     length = max((size(w) for row in rows for w in row), default=1)
-    charge(len(rows) ** 3 * (10 + length * len(rows)))
+    charge(len(rows) ** 2 * (2000 + length * len(rows) * (100 + len(rows))))
     matrix = fmpq_mat(len(rows), len(rows), [w for row in rows for w in row])
     determinant = matrix.det()
     if determinant == 0:
