@@ -10,12 +10,14 @@ from assay.report.scales import LinearScale, number_text
 
 _WIDTH, _HEIGHT, _TOP = 680.0, 456.0, 56.0
 _LONGEST_TITLE = 90
+_DASHES = ("none", "7 4", "2 4", "9 3 2 3")
+"""A line for each eps, so that colour is not the only sign."""
 _STYLE = ".band{fill-opacity:.13;stroke-opacity:.3}"
 
 
 def curve_chart(points: Sequence[CurvePoint], title: str) -> str:
     """One curve an eps over the radius, in a band of bounds for the population."""
-    frame = Frame(56, _TOP, _WIDTH - 56 - 110, _HEIGHT - _TOP - 48)
+    frame = Frame(56, _TOP, _WIDTH - 56 - 124, _HEIGHT - _TOP - 48)
     scale = LinearScale.over(point.radius for point in points)
     shares = [(n / 5, f"{20 * n} %") for n in range(6)]
     parts = [axes(frame, scale.ticks(), shares, "radius", "inputs called robust")]
@@ -29,10 +31,15 @@ def curve_chart(points: Sequence[CurvePoint], title: str) -> str:
         line = polyline([(x, frame.y(p.share)) for x, p in zip(places, mine, strict=True)])
         # the edge shows a band that has no width, of one radius
         parts.append(f'<polygon class="band" fill="{color}" stroke="{color}" points="{outline}"/>')
-        parts.append(f'<g class="curve" stroke="{color}" fill="{color}">{_unfilled(line)}</g>')
+        look = (
+            f'stroke="{color}" fill="{color}" stroke-dasharray="{_DASHES[number % len(_DASHES)]}"'
+        )
+        parts.append(f'<g class="curve" {look}>{_unfilled(line)}</g>')
         y = frame.top + 14 + 18 * number
+        sample = f"M{frame.x(1) + 8:.1f} {y - 4:.1f}h22"
         parts.append(
-            f'<text x="{frame.x(1) + 12:.1f}" y="{y:.1f}" style="fill:{color}">'
+            f'<path class="curve" {look} d="{sample}"/>'
+            f'<text x="{frame.x(1) + 34:.1f}" y="{y:.1f}" style="fill:{color}">'
             f"eps = {number_text(eps)}</text>"
         )
     shown = shortened(title, _LONGEST_TITLE)
