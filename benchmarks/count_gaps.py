@@ -32,7 +32,8 @@ from assay.question.region import Box
 from assay.question.torch_view import torch_view
 
 SEEDS = tuple(range(10))
-GOALS = {2: (1e-5, 2.0), 5: (2e-2, 60.0), 8: (2e-1, 60.0)}
+GOALS = {2: (1e-5, 2.0), 5: (2e-2, 60.0)}
+INPUTS = (2, 5, 8)
 WEIGHTS = ("torch", "he")
 SAMPLES = 10**7
 _HIDDEN = 32
@@ -128,7 +129,7 @@ _HEADER = ["inputs, seed", "proved", "gap", "boxes", "CPU s", "s", "10^7 samples
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--inputs", type=int, nargs="+", default=[2, 5], choices=GOALS)
+    parser.add_argument("--inputs", type=int, nargs="+", default=[2, 5], choices=INPUTS)
     parser.add_argument("--weights", default="torch", choices=WEIGHTS)
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
     parser.add_argument("--gap", type=float, help="instead of the goal")
@@ -143,7 +144,7 @@ def main() -> None:
     if chosen.markdown:
         print("|" + "---|" * len(_HEADER))
     for inputs in chosen.inputs:
-        gap, seconds = GOALS[inputs]
+        gap, seconds = GOALS.get(inputs, (0.0, chosen.seconds))
         wanted = gap if chosen.gap is None else chosen.gap
         settings = Settings(gap=wanted, seconds=chosen.seconds)
         found = []

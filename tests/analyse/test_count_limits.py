@@ -51,14 +51,17 @@ def test_without_samples_all_of_the_time_is_for_halving() -> None:
 
 def test_the_memory_bounds_the_cells() -> None:
     network, case = random_relu(7, 6), asked(square(6), [at_most(0, 0)])
-    settings = Settings(gap=0, seconds=120, memory_mb=LEAST_MEMORY_MB)
-    search = Search(network, case, settings)
-    found = search.run()
-    assert found.ending == "cells"
+    settings = Settings(gap=0, seconds=10, memory_mb=LEAST_MEMORY_MB)
+    search = Search(network, case, settings, clock=Clock())
+    search.run()
     assert search.cells is not None
-    held = len(search.cells) * search.cells.bytes_each
-    # The cells, twice while they are replaced, stay within three quarters of the memory.
-    assert 0.2 * LEAST_MEMORY_MB * 1e6 < held < 0.5 * LEAST_MEMORY_MB * 1e6
+    each = search.cells.bytes_each
+    # All tensors of a cell count; held twice, the cells stay within three quarters of the memory.
+    tensors = [getattr(search.cells, name) for name in search.cells.__dataclass_fields__]
+    assert each == sum(t[0].numel() * t.element_size() for t in tensors)
+    most = settings.cells_in_memory(each)
+    assert 0.5 * LEAST_MEMORY_MB * 1e6 < 2 * most * each < 0.75 * LEAST_MEMORY_MB * 1e6
+    assert search._most_cells == most
 
 
 def widest_functional(monkeypatch: pytest.MonkeyPatch, memory_mb: int) -> int:

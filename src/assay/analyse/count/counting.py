@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 import torch
@@ -108,7 +109,6 @@ class Search:
             )
         self.cells: Cells | None = None
         """The cells that halving may narrow, after `run`."""
-        self.exact = ExactCells(network, case, self.grid)
         self.bounds = (0, _WHOLE)
         self.boxes = 0
         self._vain_looks = 0
@@ -118,6 +118,10 @@ class Search:
         self._begun = self._clocks()
         self._most_cells = settings.most_cells
         self._ended: tuple[float, float] | None = None
+
+    @cached_property
+    def exact(self) -> ExactCells:
+        return ExactCells(self.network, self.case, self.grid)
 
     @property
     def sums(self) -> tuple[int, int]:

@@ -52,7 +52,7 @@ class Bounder:
         relaxed, bound = self._bound(corner, size)
         planes = self._planes(relaxed, bound, size)
         shares = self.rule.shares(planes)
-        scores = self._scores(relaxed, bound, planes, shares.doubt)
+        scores = self._scores(relaxed, bound, planes, shares.doubt, size)
         axes = halving_axes(self.grid, scores, size)
         flat = self._flat(relaxed, planes)
         unknown = torch.empty(len(corner), 0, dtype=torch.uint8)
@@ -109,11 +109,12 @@ class Bounder:
         return lost * (1 + gamma(outputs.shape[1] + 8)) + TINY
 
     def _scores(
-        self, relaxed: RelaxedNetwork, bound: Bound, planes: Planes, doubt: Tensor
+        self, relaxed: RelaxedNetwork, bound: Bound, planes: Planes, doubt: Tensor, size: Tensor
     ) -> Tensor:
         """[N, n]: how much halving a side narrows open units; they keep the planes apart.
 
-        A unit counts with its weight in the bounds, those with the share they leave in doubt.
+        A unit counts with its weight in the bounds, those with the share they leave in doubt. How
+        the sides move units of later layers is not known: they count for long sides.
         """
         weight = doubt.flatten(1).repeat(1, 2).unsqueeze(1)
         moved = planes.lower.abs() + planes.upper.abs()
@@ -122,11 +123,13 @@ class Bounder:
             name, output = link.node.inputs[0], link.node.outputs[0]
             if not isinstance(link, RelaxedLink) or output not in bound.at_kinks:
                 continue
-            if name not in relaxed.carried:
-                continue
             x = relaxed.values[name]
             open_ = as_rows((x.low < 0) & (x.high > 0))
             pull = (weight @ as_rows(bound.at_kinks[output], 2).abs())[:, 0] * open_
+            if name not in relaxed.carried:
+                width = torch.nan_to_num(pull * as_rows(x.high - x.low)).sum(1, keepdim=True)
+                scores = scores + width * size / size.sum(1, keepdim=True)
+                continue
             columns = as_rows(relaxed.carried[name].middle, 2)[:, 1:]
             scores = scores + (columns.abs() @ pull.unsqueeze(2))[:, :, 0]
         return torch.nan_to_num(scores, posinf=torch.finfo().max)
