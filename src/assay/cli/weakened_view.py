@@ -60,9 +60,8 @@ def show_decided(
     print_line(f"{_verdict(found)} at eps = {promise.eps:g}")
     print_line(_counts(found))
     low, high = found.interval
-    errors = promise.alpha + promise.beta
     print_line(
-        f"failure rate in [{low:.4g}, {high:.4g}] with probability {1 - errors:g}, whenever "
+        f"failure rate in [{low:.4g}, {high:.4g}] with probability {1 - rule.interval_error:g}, whenever "
         "sampling stops"
     )
     print_line(_promised(found))
