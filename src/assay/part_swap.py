@@ -23,11 +23,8 @@ def part_swapped(owner: str, attribute: str, make: Callable[[Any], Any]) -> Iter
     """
     place = _found(owner)
     table = place if isinstance(place, MutableMapping) else None
-    if table is not None:
-        original = table.get(attribute, _MISSING)
-    else:
-        # Not getattr: of a class the plain function is wanted, as it stands there.
-        original = vars(place)[attribute]
+    # Not getattr: of a class the plain function is wanted, as it stands there.
+    original = vars(place)[attribute] if table is None else table.get(attribute, _MISSING)
     _put(place, attribute, make(None if original is _MISSING else original))
     try:
         yield

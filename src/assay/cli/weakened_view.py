@@ -61,8 +61,8 @@ def show_decided(
     print_line(_counts(found))
     low, high = found.interval
     print_line(
-        f"failure rate in [{low:.4g}, {high:.4g}] with probability {1 - rule.interval_error:g}, whenever "
-        "sampling stops"
+        f"failure rate in [{low:.4g}, {high:.4g}] with probability {1 - rule.interval_error:g}, "
+        "whenever sampling stops"
     )
     print_line(_promised(found))
     print_line(asked_sentence(asked))

@@ -123,7 +123,15 @@ def _table(made: Calibration) -> str:
     rates = {question["name"]: question for question in made.head["questions"]}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    measured = ["error_rate", "error_lower", "error_upper", "luck", "verdict", "figures", "left_out"]
+    measured = [
+        "error_rate",
+        "error_lower",
+        "error_upper",
+        "luck",
+        "verdict",
+        "figures",
+        "left_out",
+    ]
     writer.writerow(["kind", "inputs", "p", *_PLAIN, *measured])
     verdicts = _verdicts(made)
     for row in made.rows:

@@ -1,8 +1,8 @@
 """Exact counting: do the proven bounds contain the truth, and how close do they come?
 
 An error is a pair of bounds that leaves out the true rate; there must be none. Questions of a few
-inputs are counted to a gap of 1e-6, and of a thousandth of the rate, so that bounds which are off by
-little leave it out. A count of more inputs ends at a tenth of the rate or with many undecided
+inputs are counted to a gap of 1e-6, and of a thousandth of the rate, so that bounds which are
+slightly off leave it out. A count of more inputs ends at a tenth of the rate or with many undecided
 cells, so that its result does not depend on the clock.
 """
 

@@ -7,7 +7,7 @@ interval that is printed beside the verdict must hold p, although sampling stopp
 
 Dynamic programming gives the probabilities of the errors of the very boundaries and intervals,
 without any luck: a rule fails if they are above what it prints. Running it on random inputs then
-shows that sampler, network and counting behave as a coin of rate p.
+tests that sampler, network and counting behave as a coin of rate p, and stop as they should.
 """
 
 from __future__ import annotations
@@ -18,20 +18,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.analyse.binomial import smallest_test
 from assay.analyse.calibration.analyser import Analyser
 from assay.analyse.calibration.known import Effort, KnownQuestion, Replay
+from assay.analyse.calibration.laws import discrete_chance
 from assay.analyse.calibration.measured import Measured
 from assay.analyse.decision import Rule, Verdict
 from assay.analyse.method import Method
 from assay.analyse.promise import Promise
 from assay.analyse.rules import methods, rule_for
-from assay.analyse.stopping import Operation, operation, stops
+from assay.analyse.stopping import Operation, Stops, operation, stops
 from assay.analyse.weakened.decide import Decided, decide_stream
 
 SAYS_ROBUST, SAYS_NOT_ROBUST = "says robust at eps = p", "says not robust at eps' = p"
 INTERVAL_MISSES = "the interval at the stop misses p"
+STOPS_ELSEWHERE = "stops after other numbers of samples"
 PRINTS_OTHERS = "states an exact error that is another"
 ZONES = (2, 10)
 FEWEST_REPEATS = 50
@@ -39,7 +42,7 @@ FEWEST_REPEATS = 50
 _MOST_LOOKS = 2**16
 """Rules that look more often are not followed exactly: that would take longer than to run them."""
 _MOST_STOPS = 4_096
-"""Of longer rules not all the intervals are computed: each takes a bisection."""
+"""The intervals of longer rules are not computed at every stop: each takes a bisection."""
 _SAME_ERROR = 1e-6
 """Relative: stated errors are compared to the six digits that nobody prints."""
 
@@ -139,6 +142,7 @@ def _measured(method: Method, question: KnownQuestion, trap: Trap) -> Iterator[M
         exact=None if exact is None else _wrong(exact, trap),
     )
     yield verdict
+    law = stops(rule.between, trap.rate, rule.last) if rule.last <= _MOST_STOPS else None
     yield replace(
         verdict,
         event=INTERVAL_MISSES,
@@ -146,8 +150,19 @@ def _measured(method: Method, question: KnownQuestion, trap: Trap) -> Iterator[M
         promised=min(trap.promise.alpha + trap.promise.beta, rule.interval_error),
         holds=True,
         errors=sum(question.misses(float(low), float(high)) for low, high in intervals),
-        exact=_interval_error(rule, trap.rate),
+        exact=None if law is None else _interval_error(rule, trap.rate, law),
     )
+    if law is not None:
+        yield replace(
+            verdict,
+            event=STOPS_ELSEWHERE,
+            setting=trap.both,
+            promised=0.0,
+            holds=True,
+            errors=0,
+            exact=None,
+            chance=_stopping_chance(question, samples, law),
+        )
     if rule.exact_errors is not None and verdict.exact is not None:
         stated = rule.exact_errors[trap.wrong is Verdict.ROBUST]
         same = math.isclose(stated, verdict.exact, rel_tol=_SAME_ERROR, abs_tol=1e-12)
@@ -175,13 +190,20 @@ def _wrong(exact: Operation, trap: Trap) -> float:
     return exact.robust if trap.wrong is Verdict.ROBUST else exact.not_robust
 
 
-def _interval_error(rule: Rule, rate: float) -> float | None:
+def _interval_error(rule: Rule, rate: float, law: Stops) -> float:
     """The probability that the interval misses the rate when the rule stops."""
-    if rule.last > _MOST_STOPS:
-        return None
-    ends = stops(rule.between, rate, rule.last)
-    lower, upper = rule.interval(ends.samples, ends.failures)
-    return float(ends.mass[(upper < rate) | (lower > rate)].sum())
+    lower, upper = rule.interval(law.samples, law.failures)
+    return float(law.mass[(upper < rate) | (lower > rate)].sum())
+
+
+def _stopping_chance(question: KnownQuestion, samples: NDArray[np.int64], law: Stops) -> float:
+    """Whether runs stop when the boundaries say: the p-value of their numbers of samples."""
+    last = int(law.samples.max())
+    masses = np.zeros(last + 1)
+    np.add.at(masses, law.samples, law.mass)
+    # coins of two rates differ in n tosses with at most n times the difference of the rates
+    slack = last * (question.at_least - question.at_most) + law.lost
+    return discrete_chance(samples, masses, slack)
 
 
 def _decided(rule: Rule, question: KnownQuestion, repeat: int) -> Decided:

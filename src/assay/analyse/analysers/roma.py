@@ -68,9 +68,8 @@ ANALYSERS = (
     Analyser(
         NAME,
         "estimate",
-        "nothing of the rate that is read off the tail of a normal law which a test did not reject; "
-        "the interval counted beside it misses the rate with probability at most the error asked "
-        "for",
+        "nothing of the rate that is read off the tail of a normal law; the interval counted "
+        "beside it misses the rate with probability at most the error asked for",
         False,
         measure,
     ),

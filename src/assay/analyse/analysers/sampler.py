@@ -35,7 +35,7 @@ def measure(question: KnownQuestion, effort: Effort) -> tuple[Measured, ...]:
         _row(question, "points follow another law", _law_result(question, effort, kind, laws))
         for kind in dict.fromkeys(law.kind for law in laws)
     ]
-    rows.append(_row(question, "streams share points", _streams_result(question, effort, box)))
+    rows.append(_row(question, "streams share points", _streams_result(effort, box)))
     rows.append(_row(question, "fails at another rate than p", _rate_result(question, effort)))
     return tuple(rows)
 
@@ -66,7 +66,7 @@ def _law_result(
     return _Result(kind, points, least_of(every), figures)
 
 
-def _streams_result(question: KnownQuestion, effort: Effort, box: BoxRegion) -> _Result:
+def _streams_result(effort: Effort, box: BoxRegion) -> _Result:
     """The same box under other seeds and purposes, and another box."""
     wider = BoxRegion(box.lower, box.upper + (box.upper - box.lower))
     seed, purpose = effort.seed, "calibration {}".format
@@ -96,9 +96,7 @@ def _rate_result(question: KnownQuestion, effort: Effort) -> _Result:
     return _Result("its own box", trials, min(1.0, 2 * min(few, many)), {"failures / p n": ratio})
 
 
-def _points(
-    region: Region, seed: int, purpose: str, count: int, dtype: torch.dtype
-) -> Floats:
+def _points(region: Region, seed: int, purpose: str, count: int, dtype: torch.dtype) -> Floats:
     sampler = Sampler(region, seed, purpose=purpose, dtype=dtype)
     return np.asarray(sampler.take(count).double().numpy())
 

@@ -18,7 +18,7 @@ def _make(original: Any) -> Any:
         def place(drawn: Any) -> tuple[Any, Any]:
             return (np.rint(drawn * (last - first)) + first) * ball.step + low, None
 
-        placing._place = place  # noqa: SLF001
+        placing._place = place
 
     return levels
 

@@ -60,7 +60,7 @@ class Accusation:
         where = row.question if len(self.rows) == 1 else f"{len(self.rows)} questions together"
         head = f"{row.analyser} on {where}: {row.event}"
         if self.ground == "exact":
-            return f"{head} with probability {row.exact:.4g}, computed; {row.promised:g} is promised"
+            return f"{head} with probability {row.exact:.4g}, computed exactly; {row.promised:g} is promised"
         if row.chance is not None:
             return f"{head} ({row.setting}); the chance of that is {self.chance:.1e}"
         errors, runs = sum(r.errors for r in self.rows), sum(r.runs for r in self.rows)
@@ -118,7 +118,7 @@ def poisson_binomial_tail(errors: int, parts: Sequence[tuple[int, float]]) -> fl
     if len(runs) == 1:
         ((rate, count),) = runs.items()
         return float(binom.sf(errors - 1, count, rate))
-    law, last = np.ones(1), (0, 0.0)
+    law = np.ones(1)
     *others, last = ((count, rate) for rate, count in runs.items())
     for count, rate in others:
         law = np.convolve(law, binom.pmf(np.arange(count + 1), count, rate))

@@ -1,4 +1,4 @@
-"""Tests that points follow a law that is known exactly; their p-values hold for any number of points.
+"""Tests that points follow a law that is known exactly; p-values hold for any number of points.
 
 Points are brought to uniform numbers by the distribution functions of their law. Of these, the
 empirical distribution function of n stays within e of the true one with probability at least
@@ -36,12 +36,16 @@ def uniform_chance(numbers: Floats, slack: float = 0.0) -> float:
     return least_of(chances)
 
 
-def discrete_chance(places: NDArray[np.int64], law: Floats) -> float:
-    """The p-value of independent draws 0, 1, ... from a law of finitely many probabilities."""
+def discrete_chance(places: NDArray[np.int64], law: Floats, slack: float = 0.0) -> float:
+    """The p-value of independent draws 0, 1, ... from a law of finitely many probabilities.
+
+    `slack` is how far the distribution function may be from that of the law.
+    """
     if places.min(initial=0) < 0 or places.max(initial=0) >= len(law):
         return 0.0
     seen = np.bincount(places, minlength=len(law)) / max(1, len(places))
-    return _massart(len(places), float(abs(np.cumsum(seen) - np.cumsum(law)).max()))
+    distance = float(abs(np.cumsum(seen) - np.cumsum(law)).max())
+    return _massart(len(places), distance - slack)
 
 
 def _massart(count: int, distance: float) -> float:
@@ -49,7 +53,7 @@ def _massart(count: int, distance: float) -> float:
 
 
 def independence_chances(columns: Floats, slack: float = 0.0) -> Iterator[float]:
-    """P-values of [n, k] independent uniform numbers: rows one after another, neighbours in a row."""
+    """P-values of [n, k] independent uniform numbers: successive rows, and neighbours in a row."""
     pairs = len(columns) // 2
     first, second = columns[: 2 * pairs : 2], columns[1 : 2 * pairs : 2]
     for k in range(columns.shape[1]):

@@ -1,8 +1,8 @@
 """Regions whose uniform law is known in closed form, and what their points are tested for.
 
-In the ball of l_p in d dimensions the distance r from the centre has r^d uniform and is independent
-of the direction. Of a direction of l_2, one squared coordinate follows Beta(1/2, (d - 1)/2); of l_1,
-one absolute coordinate follows Beta(1, d - 1). Signs are fair, unless the range folds them.
+In a ball of l_p in d dimensions the distance r from the centre has r^d uniform and is independent
+of the direction. Of a direction of l_2, one squared coordinate follows Beta(1/2, (d - 1)/2); of one
+of l_1, an absolute coordinate follows Beta(1, d - 1). Signs are fair, unless the range folds them.
 """
 
 from __future__ import annotations
@@ -60,14 +60,15 @@ def sampled_laws(box: BoxRegion) -> Iterator[SampledLaw]:
     if bool((box.lower < box.upper).any()):
         yield _law("boxes", "its own", box, _box_chances(box))
     yield _law("boxes", f"{MANY_INPUTS} and more inputs", wide, _box_chances(wide))
-    for norm in ("1", "2"):
+    norms: tuple[Norm, ...] = ("1", "2")
+    for norm in norms:
         yield _ball("whole", few, norm)
         yield _ball("at a corner of the range", few, norm, corner=0.0)
         yield _ball("near a corner of the range", few, norm, corner=_NEAR)
         yield _ball(f"{MANY_INPUTS} and more inputs", many, norm)
     yield _cut_ball(few)
     yield _levels(few)
-    for norm in ("1", "2"):
+    for norm in norms:
         yield _grid_ball(norm)
 
 
