@@ -60,7 +60,8 @@ class Accusation:
         where = row.question if len(self.rows) == 1 else f"{len(self.rows)} questions together"
         head = f"{row.analyser} on {where}: {row.event}"
         if self.ground == "exact":
-            return f"{head} with probability {row.exact:.4g}, computed exactly; {row.promised:g} is promised"
+            exactly = f"probability {row.exact:.4g}, computed exactly"
+            return f"{head} with {exactly}; {row.promised:g} is promised"
         if row.chance is not None:
             return f"{head} ({row.setting}); the chance of that is {self.chance:.1e}"
         errors, runs = sum(r.errors for r in self.rows), sum(r.runs for r in self.rows)
