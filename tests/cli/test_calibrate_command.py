@@ -98,15 +98,16 @@ def test_an_exact_error_above_the_promise_ends_with_code_1(folder: Path, tmp_pat
 
 
 def test_power_names_who_is_caught_and_who_survives(folder: Path, tmp_path: Path) -> None:
-    options = ("--power", "--quick", "--repeats", 1, "--samples-budget", 5_000, "--jobs", 1)
+    bugs = ("--broken", "sprt-spends-twice", "--broken", "samples-after-the-stop")
+    options = ("--power", *bugs, "--repeats", 1, "--samples-budget", 5_000, "--jobs", 1)
     found = assay("calibrate", "bench", "-o", tmp_path, *options, cwd=folder)
     document = json.loads((tmp_path / "calibration-power.json").read_text())
-    caught = {one["name"]: one["caught"] for one in document["broken"]}
-    assert caught["blocks-repeat"]
-    assert caught["sprt-spends-twice"]
-    assert not caught["narrow-failures-forgiven"]  # one run shows little
+    caught = {one["name"]: one["ground"] for one in document["broken"]}
+    # one run shows nothing of the second
+    assert caught == {"sprt-spends-twice": "exact", "samples-after-the-stop": ""}
     assert found.returncode == 1
-    assert "Survivors: narrow-failures-forgiven" in found.stdout
+    assert "1 of 2 are caught" in found.stdout
+    assert "Survivors: samples-after-the-stop" in found.stdout
 
 
 @pytest.mark.parametrize(
@@ -118,6 +119,8 @@ def test_power_names_who_is_caught_and_who_survives(folder: Path, tmp_path: Path
         (["--error", 0.5], "--error 0.5 is no error probability"),
         (["--error", "nan"], "--error nan is no error probability"),
         (["--power", "--analyser", "count"], "leave out --analyser"),
+        (["--power", "--broken", "block-repeat"], "did you mean 'blocks-repeat'?"),
+        (["--broken", "blocks-repeat"], "give --power as well"),
     ],
 )
 def test_bad_options_are_one_sentence(options: list[object], said: str, folder: Path) -> None:

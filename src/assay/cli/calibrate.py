@@ -47,6 +47,12 @@ def calibrate(
         bool,
         typer.Option("--power", help="Instead, show which analysers broken on purpose are caught."),
     ] = False,
+    broken: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A broken analyser for --power; may be repeated; default: all."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -72,9 +78,12 @@ def calibrate(
 
       assay calibrate --power
 
+      assay calibrate --power --broken blocks-repeat --quick -o power
+
       assay calibrate bench --analyser decide-paper --analyser decide-sprt --error 0.05
     """
     from assay.analyse.analysers import chosen
+    from assay.analyse.broken import chosen_broken
     from assay.analyse.calibration.known import Effort
     from assay.cli.calibrate_power_view import show_power
     from assay.cli.calibrate_view import show
@@ -96,6 +105,9 @@ def calibrate(
     chosen(analyser or ())
     if power and analyser:
         raise BadInput("--power measures the analysers that show a bug; leave out --analyser")
+    if broken and not power:
+        raise BadInput("--broken names analysers for --power; give --power as well")
+    bugs = chosen_broken(broken or ())
     refuse_foreign(output / CHART)
     cores = jobs or available_cores()
     with resumable():
@@ -107,7 +119,7 @@ def calibrate(
             subjects = subjects_of(folder, cores, watcher)
         if power:
             with shown_progress("power") as watcher:
-                caught = hunted(subjects, effort, cores, watcher)
+                caught = hunted(bugs, subjects, effort, cores, watcher)
             show_power(caught, effort, output, as_json)
             if not all(one.caught for one in caught):
                 raise typer.Exit(1)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from assay.analyse.broken import broken_analysers
 from assay.analyse.calibration.accusation import accusations
+from assay.analyse.calibration.broken import Broken, applied
 from assay.analyse.calibration.known import Effort
 from assay.analyse.calibration.measured import Measured
 from assay.errors import AssayError, BadInput
@@ -47,8 +48,6 @@ class Catch:
 
 def hunt(task: Hunt) -> Catch:
     """Measure with the bug until it is caught (in a worker, or in a test)."""
-    from assay.analyse.calibration.broken import applied
-
     broken = broken_analysers()[task.name]
     rows: list[Measured] = []
     for number, subject in enumerate(task.subjects, 1):
@@ -67,11 +66,10 @@ def hunt(task: Hunt) -> Catch:
 
 
 def hunted(
-    subjects: Sequence[Subject], effort: Effort, jobs: int, watcher: Watcher | None = None
+    bugs: Sequence[Broken], subjects: Sequence[Subject], effort: Effort, jobs: int, watcher: Watcher
 ) -> list[Catch]:
-    """Every broken analyser, in the order of the registry."""
-    watcher = watcher or Watcher()
-    tasks = [Hunt(name, tuple(subjects), effort) for name in broken_analysers()]
+    """These broken analysers, in their order."""
+    tasks = [Hunt(broken.name, tuple(subjects), effort) for broken in bugs]
     found: dict[str, Catch] = {}
     watcher.begin(len(tasks), 0)
     outcomes = parallel(hunt, tasks, jobs, lambda task: watcher.started(task.name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import cache
 
 from assay import registry
@@ -14,3 +15,11 @@ def broken_analysers() -> dict[str, Broken]:
     """Every one by its name, in the order of the modules."""
     entries = registry.declared(sys.modules[__name__], "BROKEN")
     return {entry.name: entry for entry in entries if isinstance(entry, Broken)}
+
+
+def chosen_broken(names: Sequence[str]) -> list[Broken]:
+    """The broken analysers of these names, without repeats; all if there are no names."""
+    known = broken_analysers()
+    return [
+        registry.named(known, name, "broken analyser") for name in dict.fromkeys(names or known)
+    ]
