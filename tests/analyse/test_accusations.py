@@ -13,6 +13,7 @@ from assay.analyse.calibration.accusation import (
     MOST_TESTS,
     Accusation,
     accusations,
+    blamed,
     fisher,
     poisson_binomial_tail,
 )
@@ -78,6 +79,15 @@ class TestGrounds:
         assert grounds == [(24, "all questions")]
         # the same samples under two settings are no independent evidence
         assert not accusations([row(20, 1000, question="q", setting=str(n)) for n in range(12)])
+
+    def test_a_setting_is_not_blamed_for_what_another_shows(self) -> None:
+        bad = [row(900, 1000, question=str(n), setting="bad") for n in range(3)]
+        good = [row(0, 1000, question=str(n), setting="good", exact=0.001) for n in range(3, 6)]
+        found = accusations([*bad, *good])
+        assert max(len(one.rows) for one in found) == 6
+        assert set(blamed(found)) == {("a", "e", "bad")}
+        slight = [row(15, 1000, question=str(n), setting=str(n % 2)) for n in range(24)]
+        assert len(blamed(accusations(slight))) == 2
 
     def test_a_proof_may_not_fail_once(self) -> None:
         (found,) = accusations([row(1, 1, 0.0)])

@@ -10,7 +10,13 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from assay.analyse.calibration.accusation import LEVEL, Accusation, accusations
+from assay.analyse.calibration.accusation import (
+    LEVEL,
+    Accusation,
+    accusations,
+    blamed,
+    group_of,
+)
 from assay.analyse.calibration.measured import Measured
 from assay.analyse.calibration.summary import Summary, summaries
 from assay.errors import BadInput
@@ -155,16 +161,19 @@ def _table(made: Calibration) -> str:
 
 
 def _verdicts(made: Calibration) -> dict[int, str]:
-    """Of each row by itself; what all questions show together stands in the document."""
-    broken = {id(row) for found in accusations(made.rows) for row in found.rows}
-    return {id(row): _verdict(row, id(row) in broken) for row in made.rows}
+    found = accusations(made.rows)
+    alone = {id(row) for one in found if one.ground != "all questions" for row in one.rows}
+    together = blamed(found)
+    return {
+        id(row): _verdict(row, id(row) in alone, group_of(row) in together) for row in made.rows
+    }
 
 
-def _verdict(row: Measured, broken: bool) -> str:
+def _verdict(row: Measured, alone: bool, together: bool) -> str:
     if not row.runs or row.promised is None:
         return "" if not row.runs else "no promise"
-    if broken:
-        return "BROKEN"
+    if alone or together:
+        return "BROKEN" if alone else "broken on other questions, or on all together"
     certain = row.exact is not None or (row.promised == 0 and row.chance is None)
     return "kept" if certain else "not contradicted"
 

@@ -63,10 +63,9 @@ class Trap:
         return self.promise.eps if self.wrong is Verdict.ROBUST else self.promise.eps_inner
 
     @property
-    def both(self) -> str:
-        """The setting, with the end that the rate lies at."""
-        end = "eps = p" if self.wrong is Verdict.ROBUST else "eps' = p"
-        return f"{end}, {self.setting}"
+    def end(self) -> str:
+        """The end of the indifference zone that the rate lies at."""
+        return "eps = p" if self.wrong is Verdict.ROBUST else "eps' = p"
 
 
 def traps(question: KnownQuestion, effort: Effort) -> Iterator[Trap | str]:
@@ -146,7 +145,7 @@ def _measured(method: Method, question: KnownQuestion, trap: Trap) -> Iterator[M
     yield replace(
         verdict,
         event=INTERVAL_MISSES,
-        setting=trap.both,
+        setting=trap.end,
         promised=min(trap.promise.alpha + trap.promise.beta, rule.interval_error),
         holds=True,
         errors=sum(question.misses(float(low), float(high)) for low, high in intervals),
@@ -156,7 +155,7 @@ def _measured(method: Method, question: KnownQuestion, trap: Trap) -> Iterator[M
         yield replace(
             verdict,
             event=STOPS_ELSEWHERE,
-            setting=trap.both,
+            setting=trap.end,
             promised=0.0,
             holds=True,
             errors=0,
@@ -169,7 +168,7 @@ def _measured(method: Method, question: KnownQuestion, trap: Trap) -> Iterator[M
         yield replace(
             verdict,
             event=PRINTS_OTHERS,
-            setting=trap.both,
+            setting=trap.end,
             promised=0.0,
             holds=True,
             runs=1,

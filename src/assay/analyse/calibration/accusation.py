@@ -85,6 +85,22 @@ def accusations(rows: Sequence[Measured], level: float = LEVEL) -> list[Accusati
     return exact + [test for test in tests if test.chance < limit]
 
 
+def blamed(found: Sequence[Accusation]) -> dict[Group, list[Accusation]]:
+    """What stands against each analyser, event and setting.
+
+    What all settings show together is held against each of them only if nothing tells them apart.
+    """
+    blame: dict[Group, list[Accusation]] = {}
+    for wide in (False, True):
+        before = {key[:2] for key in blame}
+        for one in found:
+            groups = {group_of(row) for row in one.rows}
+            if (len(groups) > 1) == wide and not (wide and one.group[:2] in before):
+                for group in groups:
+                    blame.setdefault(group, []).append(one)
+    return blame
+
+
 def _together(rows: Sequence[Measured]) -> Iterator[Accusation]:
     """All questions of one analyser, event and setting; and over the settings, if none is twice."""
     groups: dict[tuple[str, ...], list[Measured]] = {}

@@ -10,6 +10,7 @@ from assay.analyse.calibration.accusation import (
     Accusation,
     Group,
     accusations,
+    blamed,
     group_of,
     pooled_chance,
 )
@@ -129,10 +130,7 @@ class Summary:
 
 def summaries(rows: Sequence[Measured], rates: Mapping[str, float]) -> list[Summary]:
     """Rows of the same method, error and setting together, in the order in which they come."""
-    broken: dict[Group, list[Accusation]] = {}
-    for found in accusations(rows):
-        for group in {group_of(row) for row in found.rows}:
-            broken.setdefault(group, []).append(found)
+    broken = blamed(accusations(rows))
     groups: dict[Group, list[Measured]] = {}
     for row in rows:
         if row.runs:
