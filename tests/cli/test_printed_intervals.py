@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from assay.cli.exact_numbers import outward_interval
 
-
 RATES = st.just(0.0) | st.floats(1e-300, 1)
 
 

@@ -10,11 +10,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.stats import binom
 
 from assay.analyse.calibration.analyser import Analyser
 from assay.analyse.calibration.known import Effort, KnownQuestion
 from assay.analyse.calibration.measured import Measured
-from assay.analyse.roma_counted import RomaCounted, RomaSettings, assess
+from assay.analyse.roma_counted import (
+    RomaCounted,
+    RomaSettings,
+    assess,
+    counted_interval,
+)
+from assay.analyse.stopping import NEGLIGIBLE
 
 NAME = "roma"
 SAMPLES = 1_000
@@ -47,8 +54,21 @@ def measure(question: KnownQuestion, effort: Effort) -> tuple[Measured, ...]:
         promised=effort.error,
         holds=True,
         errors=sum(missed),
+        exact=_exact_error(question.rate, settings),
     )
     return replace(bare, figures=_figures(found, ratios, missed)), counted
+
+
+def _exact_error(rate: float, settings: RomaSettings) -> float:
+    """The probability of a count whose interval misses the rate."""
+    mass = binom.pmf(np.arange(settings.samples + 1), settings.samples, rate)
+    return float(
+        sum(
+            mass[failures]
+            for failures in np.flatnonzero(mass > NEGLIGIBLE).tolist()
+            if not counted_interval(failures, settings.samples, settings.confidence).covers(rate)
+        )
+    )
 
 
 def _figures(
