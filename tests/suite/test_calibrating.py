@@ -15,7 +15,6 @@ from assay.suite import calibrating
 from assay.suite.build import build
 from assay.suite.calibrating import (
     PROGRESS,
-    QUESTIONS,
     Subject,
     built_questions,
     calibrate,
@@ -155,17 +154,26 @@ def test_the_table_says_kept_only_of_what_was_computed(made: Path) -> None:
     assert said["decide-paper", "says robust at eps = p"] == "BROKEN"
 
 
+@pytest.fixture(scope="module")
+def bundled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Subject, ...]:
+    folder = tmp_path_factory.mktemp("default")
+    return tuple(subjects_of(built_questions(folder, 1, Watcher()), 1, Watcher()))
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", broken_analysers())
 def test_a_default_run_catches_every_broken_analyser(
-    name: str, tmp_path_factory: pytest.TempPathFactory
+    name: str, bundled: tuple[Subject, ...]
 ) -> None:
     """On the bundled suite with the usual effort, in its order."""
-    folder = tmp_path_factory.getbasetemp() / "default"
-    if not folder.exists():
-        built_questions(folder, 1, Watcher())
-    subjects = tuple(subjects_of(folder / QUESTIONS, 1, Watcher()))
-    assert hunt(Hunt(name, subjects, Effort())).caught
+    assert hunt(Hunt(name, bundled, Effort())).caught
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_other_seeds_accuse_nobody(seed: int, bundled: tuple[Subject, ...], tmp_path: Path) -> None:
+    found = calibrate(bundled, Effort(50, 500_000, seed=seed), (), tmp_path, 1)
+    assert found.broken == []
 
 
 def test_hunts_stop_at_the_first_accusation(subjects: list[Subject]) -> None:
