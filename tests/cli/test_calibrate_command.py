@@ -42,6 +42,7 @@ def test_the_table_says_who_keeps_a_promise(done: str, folder: Path) -> None:
     assert "BROKEN" in flat
     assert "decide-sprt" in flat
     assert "No promise that is a theorem is contradicted" in flat
+    assert "not contradicted" in flat
     document = json.loads((folder / "out" / "calibration.json").read_text())
     verdicts = {(r["analyser"], r["contradicted"]) for r in document["rows"]}
     assert ("decide-paper", True) in verdicts
@@ -57,7 +58,9 @@ def test_the_same_again_measures_nothing_and_prints_json(folder: Path) -> None:
     assert found.returncode == 0, found.stderr
     assert "1 of 1 were done before" in found.stderr
     document = json.loads(found.stdout)
-    assert len(document["rows"]) == 5
+    events = {(row["analyser"], row["event"]) for row in document["rows"]}
+    assert ("decide-sprt", "the interval at the stop misses p") in events
+    assert ("count", "bounds miss p") in events
     assert document["effort"] == {"repeats": 60, "samples": 200_000, "error": 0.01, "seed": 0}
 
 
@@ -77,6 +80,36 @@ def test_a_theorem_that_fails_ends_with_code_1(folder: Path, tmp_path: Path) -> 
     assert "CONTRADICTED: decide-sprt" in found.stdout
 
 
+@pytest.mark.usefixtures("done")
+def test_an_exact_error_above_the_promise_ends_with_code_1(folder: Path, tmp_path: Path) -> None:
+    """As of an SPRT with doubled errors, which made few errors in few runs."""
+    lines = (folder / "out" / ".calibration.jsonl").read_text().splitlines()
+    measured = json.loads(lines[1])
+    for row in measured["rows"]:
+        if row["analyser"] == "decide-sprt" and row["event"].startswith("says robust"):
+            row["exact"], row["errors"] = 0.0175, 0
+    place = tmp_path / "out"
+    place.mkdir()
+    (place / ".calibration.jsonl").write_text(f"{lines[0]}\n{json.dumps(measured)}\n")
+    found = assay("calibrate", "bench", "-o", place, *FEW, *THREE, cwd=folder)
+    assert found.returncode == 1
+    flat = " ".join(found.stdout.split())
+    assert "with probability 0.0175, computed exactly; 0.01 is promised" in flat
+
+
+def test_power_names_who_is_caught_and_who_survives(folder: Path, tmp_path: Path) -> None:
+    bugs = ("--broken", "sprt-spends-twice", "--broken", "samples-after-the-stop")
+    options = ("--power", *bugs, "--repeats", 1, "--samples-budget", 5_000, "--jobs", 1)
+    found = assay("calibrate", "bench", "-o", tmp_path, *options, cwd=folder)
+    document = json.loads((tmp_path / "calibration-power.json").read_text())
+    caught = {one["name"]: one["ground"] for one in document["broken"]}
+    # one run shows nothing of the second
+    assert caught == {"sprt-spends-twice": "exact", "samples-after-the-stop": ""}
+    assert found.returncode == 1
+    assert "1 of 2 are caught" in found.stdout
+    assert "Survivors: samples-after-the-stop" in found.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -85,6 +118,9 @@ def test_a_theorem_that_fails_ends_with_code_1(folder: Path, tmp_path: Path) -> 
         (["--samples-budget", 0], "--samples-budget 0 buys nothing"),
         (["--error", 0.5], "--error 0.5 is no error probability"),
         (["--error", "nan"], "--error nan is no error probability"),
+        (["--power", "--analyser", "count"], "leave out --analyser"),
+        (["--power", "--broken", "block-repeat"], "did you mean 'blocks-repeat'?"),
+        (["--broken", "blocks-repeat"], "give --power as well"),
     ],
 )
 def test_bad_options_are_one_sentence(options: list[object], said: str, folder: Path) -> None:

@@ -44,5 +44,12 @@ def test_labels_fit_and_are_escaped() -> None:
     assert SVG_MARK not in drawn
 
 
+def test_tests_of_a_law_have_no_error_rate_to_draw() -> None:
+    law = Measured("sampler", "q", "another law", "boxes", 0.0, True, 1000, 0, chance=0.5)
+    assert calibration_chart(summaries([law], {"q": 0.1})) == calibration_chart([])
+    drawn = calibration_chart(summaries([*ROWS, law], {"q": 0.1}))
+    assert drawn == calibration_chart(summaries(ROWS, {"q": 0.1}))
+
+
 def test_nothing_measured_is_a_picture_too() -> None:
     ElementTree.fromstring(calibration_chart([]))

@@ -8,12 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from assay.analyse.broken import broken_analysers
 from assay.analyse.calibration.known import Effort
 from assay.errors import BadInput
 from assay.suite import calibrating
 from assay.suite.build import build
-from assay.suite.calibrating import PROGRESS, Subject, calibrate, subjects_of
+from assay.suite.calibrating import (
+    PROGRESS,
+    Subject,
+    built_questions,
+    calibrate,
+    subjects_of,
+)
 from assay.suite.calibration_files import DOCUMENT, TABLE, Calibration, read_calibration
+from assay.suite.calibration_power import Hunt, hunt
 from assay.suite.spec import parse_suite
 from assay.suite.workers import Watcher
 
@@ -104,7 +112,7 @@ def test_the_document_is_read_back_and_the_table_agrees(made: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"schema": 2}', '{"schema": 1, "rows": [{}]}', "\0"]
+    "text", ["", "[]", "{}", '{"schema": 3}', '{"schema": 1, "rows": [{}]}', "\0"]
 )
 def test_other_documents_are_refused(text: str, tmp_path: Path) -> None:
     place = tmp_path / "other.json"
@@ -113,6 +121,67 @@ def test_other_documents_are_refused(text: str, tmp_path: Path) -> None:
     place.write_text(text)
     with pytest.raises(BadInput, match=r"calibration\.json|calibrate again"):
         read_calibration(place)
+
+
+def test_documents_of_before_are_read_with_their_exact_errors(made: Path, tmp_path: Path) -> None:
+    """Schema 1 kept them among the figures: an SPRT with doubled errors was called kept."""
+    document = json.loads((made / DOCUMENT).read_bytes())
+    document["schema"] = 1
+    del document["accusations"]
+    for row in document["rows"]:
+        exact = row.pop("exact")
+        del row["chance"]
+        if row["event"].startswith("says"):
+            row["figures"] = {"exact error": 0.0175 if row["analyser"] == "decide-sprt" else exact}
+    place = tmp_path / DOCUMENT
+    place.write_text(json.dumps(document))
+    found = read_calibration(place)
+    assert {one.ground for one in found.broken} == {"exact"}
+    assert {one.group[0] for one in found.broken} == {"decide-sprt"}
+
+
+def test_the_table_says_kept_only_of_what_was_computed(made: Path) -> None:
+    with (made / TABLE).open() as stream:
+        table = list(csv.DictReader(stream))
+    said = {(r["analyser"], r["event"]): r["verdict"] for r in table if r["runs"] != "0"}
+    assert said["decide-sprt", "says robust at eps = p"] == "kept"
+    assert said["roma", "counted interval misses p"] == "kept"
+    long = [
+        r for r in table if r["event"] == "the interval at the stop misses p" and not r["exact"]
+    ]
+    assert {r["verdict"] for r in long} == {"not contradicted"}
+    assert said["roma", "claims less than p/10"] == "no promise"
+    assert said["decide-paper", "says robust at eps = p"] == "BROKEN"
+
+
+@pytest.fixture(scope="module")
+def bundled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Subject, ...]:
+    folder = tmp_path_factory.mktemp("default")
+    return tuple(subjects_of(built_questions(folder, 1, Watcher()), 1, Watcher()))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", broken_analysers())
+def test_a_default_run_catches_every_broken_analyser(
+    name: str, bundled: tuple[Subject, ...]
+) -> None:
+    """On the bundled suite with the usual effort, in its order."""
+    assert hunt(Hunt(name, bundled, Effort())).caught
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_other_seeds_accuse_nobody(seed: int, bundled: tuple[Subject, ...], tmp_path: Path) -> None:
+    found = calibrate(bundled, Effort(50, 500_000, seed=seed), (), tmp_path, 1)
+    assert found.broken == []
+
+
+def test_hunts_stop_at_the_first_accusation(subjects: list[Subject]) -> None:
+    found = hunt(Hunt("sprt-spends-twice", tuple(subjects), Effort(5, 100_000)))
+    assert (found.caught, found.ground, found.questions) == (True, "exact", 1)
+    assert "computed exactly" in found.said
+    spared = hunt(Hunt("narrow-failures-forgiven", tuple(subjects), Effort(1, 10_000)))
+    assert (spared.caught, spared.questions) == (False, 2)
 
 
 def test_a_false_truth_is_not_used(bench: Path, tmp_path: Path) -> None:

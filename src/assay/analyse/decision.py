@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from assay.analyse.boundaries import Between
 from assay.analyse.promise import Promise
@@ -37,6 +37,19 @@ class Rule:
     last: int
     sequence: ConfidenceSequence
     between: Between
+    exact_errors: tuple[float, float] | None = None
+    """Where `theorem` states them: the exact errors of type I at eps' and of type II at eps."""
+
+    def interval(
+        self, samples: ArrayLike, failures: ArrayLike
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bounds of the failure rate, valid at any stopping time, for each pair of counts."""
+        return self.sequence.interval(samples, failures)
+
+    @property
+    def interval_error(self) -> float:
+        """The probability with which such an interval may miss the rate."""
+        return self.promise.alpha + self.promise.beta
 
 
 @dataclass
@@ -87,5 +100,5 @@ class Decision:
 
     def interval(self) -> tuple[float, float]:
         """Bounds of the failure rate that hold although the number of samples was not fixed."""
-        lower, upper = self.rule.sequence.interval(self.samples, self.failures)
+        lower, upper = self.rule.interval(self.samples, self.failures)
         return float(lower), float(upper)

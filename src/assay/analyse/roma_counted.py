@@ -110,18 +110,22 @@ def assess(asked: Asked, settings: RomaSettings, number: int = 0) -> RomaCounted
     without which pooled counts would not be independent."""
     purpose = f"{PURPOSE} {number}"
     found = scored(asked, settings.score, settings.samples, settings.seed, purpose)
-    lower, upper = clopper_pearson(found.failures, settings.samples, settings.confidence)
-    counted = RateInterval(found.failures, settings.samples, float(lower), float(upper))
     return RomaCounted(
         extrapolated(
             found.scores, found.threshold, significance=settings.significance, floor=found.floor
         ),
-        counted,
+        counted_interval(found.failures, settings.samples, settings.confidence),
         _moments(found),
         found.threshold,
         found.reached,
         found.softmax,
     )
+
+
+def counted_interval(failures: int, samples: int, confidence: float) -> RateInterval:
+    """What so many failures say about the rate."""
+    lower, upper = clopper_pearson(failures, samples, confidence)
+    return RateInterval(failures, samples, float(lower), float(upper))
 
 
 def _moments(found: Scored) -> ScoreMoments:

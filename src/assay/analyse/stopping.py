@@ -40,23 +40,62 @@ class Operation:
     lost: float
 
 
+@dataclass(frozen=True, eq=False)
+class Stops:
+    """Where a rule stops at one failure rate: the mass of each pair of samples and failures.
+
+    Runs without a verdict at the horizon stop there. `lost` as of an Operation.
+    """
+
+    samples: NDArray[np.int64]
+    failures: NDArray[np.int64]
+    mass: NDArray[np.float64]
+    lost: float
+
+
 def operation(between: Between, rate: float, horizon: int) -> Operation:
     """Run the rule's boundaries at this failure rate for at most `horizon` samples."""
     state = _State(rate)
     robust = not_robust = samples = 0.0
-    for at, accept_at, reject_at in _looks(between, horizon, state):
-        state.advance(at)
-        low, high = state.split(accept_at, reject_at)
-        robust += low
-        not_robust += high
-        samples += at * (low + high)
-        if state.mass.size == 0:
-            break
+    for at, _, low, high in _stopping(between, horizon, state):
+        stopped = float(low.sum()), float(high.sum())
+        robust += stopped[0]
+        not_robust += stopped[1]
+        samples += at * sum(stopped)
     undecided = float(state.mass.sum())
     total = robust + not_robust + undecided
     return Operation(
         rate, robust, not_robust, undecided, samples + horizon * undecided, abs(1 - total)
     )
+
+
+def stops(between: Between, rate: float, horizon: int) -> Stops:
+    """The same, with all the places where it stops."""
+    state = _State(rate)
+    samples, failures, masses = [], [], []
+    for at, first, low, high in _stopping(between, horizon, state):
+        for start, mass in zip(first, (low, high), strict=True):
+            samples.append(np.full(mass.size, at, np.int64))
+            failures.append(start + np.arange(mass.size, dtype=np.int64))
+            masses.append(mass)
+    samples.append(np.full(state.mass.size, horizon, np.int64))
+    failures.append(state.lowest + np.arange(state.mass.size, dtype=np.int64))
+    masses.append(state.mass)
+    mass = np.concatenate(masses)
+    return Stops(
+        np.concatenate(samples), np.concatenate(failures), mass, abs(1 - float(mass.sum()))
+    )
+
+
+def _stopping(
+    between: Between, horizon: int, state: _State
+) -> Iterator[tuple[int, tuple[int, int], NDArray[np.float64], NDArray[np.float64]]]:
+    """At each look: the samples, the fewest failures on either side, and the mass that stops."""
+    for at, accept_at, reject_at in _looks(between, horizon, state):
+        state.advance(at)
+        yield at, *state.split(accept_at, reject_at)
+        if state.mass.size == 0:
+            break
 
 
 class _State:
@@ -78,19 +117,21 @@ class _State:
         self.lowest += start
         self.samples = samples
 
-    def split(self, accept_at: int, reject_at: int) -> tuple[float, float]:
-        """Take off and return what stops at each boundary."""
+    def split(
+        self, accept_at: int, reject_at: int
+    ) -> tuple[tuple[int, int], NDArray[np.float64], NDArray[np.float64]]:
+        """Take off and return what stops at each boundary, and where either part begins."""
         high = max(0, reject_at - self.lowest)
         low = min(high, max(0, accept_at + 1 - self.lowest))
-        stopped = float(self.mass[:low].sum()), float(self.mass[high:].sum())
-        kept = self.mass[low:high]
+        first = self.lowest, self.lowest + high
+        below, above, kept = self.mass[:low], self.mass[high:], self.mass[low:high]
         alive = np.flatnonzero(kept > NEGLIGIBLE)
         if alive.size:
             self.mass = kept[alive[0] : alive[-1] + 1]
             self.lowest += low + int(alive[0])
         else:
             self.mass = kept[:0]
-        return stopped
+        return first, below, above
 
 
 @lru_cache(maxsize=64)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from assay.analyse.asked import Asked
@@ -15,6 +17,21 @@ class Trials:
         self.asked = asked
         self._sampler = asked.sampler(seed, purpose)
         self.drawn = 0
+
+    @property
+    def rows(self) -> int:
+        """How many inputs the model takes at once."""
+        return self.asked.model.rows
+
+    @property
+    def seconds(self) -> float:
+        """Time spent in the model, by whomever."""
+        return self.asked.model.seconds
+
+    def failed(self, count: int) -> NDArray[np.bool_]:
+        """Which of the next inputs fail."""
+        found: NDArray[np.bool_] = (self.margins(count) <= 0).cpu().numpy()
+        return found
 
     def scores(self, count: int) -> Tensor:
         """Scores [count, classes] of the next inputs."""

@@ -9,6 +9,7 @@ import typer
 
 from assay.cli.option_kinds import AsJson, Jobs, Seed, WorkFolder
 from assay.cli.process_signals import resumable
+from assay.errors import BadInput
 
 QUICK_REPEATS, QUICK_SAMPLES = 50, 500_000
 
@@ -39,8 +40,18 @@ def calibrate(
         float, typer.Option(help="The error probability that is asked of every promise.")
     ] = 0.01,
     quick: Annotated[
-        bool, typer.Option("--quick", help="50 runs and half a million samples: a CPU minute.")
+        bool, typer.Option("--quick", help="50 runs and half a million samples: under a minute.")
     ] = False,
+    power: Annotated[
+        bool,
+        typer.Option("--power", help="Instead, show which analysers broken on purpose are caught."),
+    ] = False,
+    broken: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A broken analyser for --power; may be repeated; default: all."
+        ),
+    ] = None,
     seed: Seed = 0,
     jobs: Jobs = 0,
     as_json: AsJson = False,
@@ -49,7 +60,11 @@ def calibrate(
 
     Writes calibration.json, calibration.csv and calibration.svg. A rate that is too small for the
     budget is left out for the methods that cannot reach it, and that is said. Exit code 1 if a
-    promise that is a theorem is contradicted beyond luck (1e-6 over all tests together).
+    promise that is a theorem is contradicted: its error, computed exactly, is too high, or chance
+    does not explain what was measured (correct analysers are accused with probability 1e-6 a run).
+
+    With --power analysers that are broken on purpose are calibrated in their place, and
+    calibration-power.json is written; exit code 1 if one of them is not caught.
 
     What is finished is kept: a command that is stopped goes on when it is given again. See
     docs/calibration.md.
@@ -60,16 +75,23 @@ def calibrate(
 
       assay calibrate --quick -o quick
 
+      assay calibrate --power
+
+      assay calibrate --power --broken blocks-repeat --quick -o power
+
       assay calibrate bench --analyser decide-paper --analyser decide-sprt --error 0.05
     """
     from assay.analyse.analysers import chosen
+    from assay.analyse.broken import chosen_broken
     from assay.analyse.calibration.known import Effort
+    from assay.cli.calibrate_power_view import show_power
     from assay.cli.calibrate_view import show
     from assay.cli.output import shown_progress
     from assay.report.calibration_chart import CHART, calibration_chart
     from assay.report.own_files import refuse_foreign, write_whole
     from assay.suite.calibrating import built_questions, subjects_of
     from assay.suite.calibrating import calibrate as measured
+    from assay.suite.calibration_power import hunted
 
     usual = Effort(QUICK_REPEATS, QUICK_SAMPLES) if quick else Effort()
     effort = Effort(
@@ -79,6 +101,11 @@ def calibrate(
         seed,
     )
     chosen(analyser or ())
+    if power and analyser:
+        raise BadInput("--power measures the analysers that show a bug; leave out --analyser")
+    if broken and not power:
+        raise BadInput("--broken names analysers for --power; give --power as well")
+    bugs = chosen_broken(broken or ())
     refuse_foreign(output / CHART)
     with resumable():
         folder = benchmark
@@ -87,6 +114,13 @@ def calibrate(
                 folder = built_questions(output, jobs, watcher)
         with shown_progress("check") as watcher:
             subjects = subjects_of(folder, jobs, watcher)
+        if power:
+            with shown_progress("power") as watcher:
+                caught = hunted(bugs, subjects, effort, jobs, watcher)
+            show_power(caught, effort, output, as_json)
+            if not all(one.caught for one in caught):
+                raise typer.Exit(1)
+            return
         with shown_progress("calibrate") as watcher:
             found = measured(subjects, effort, analyser or (), output, jobs, watcher)
     write_whole(output / CHART, calibration_chart(found.summaries))

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.analyse.calibration.measured import CONFIDENCE, LEVEL
+from assay.analyse.calibration.accusation import LEVEL
+from assay.analyse.calibration.measured import CONFIDENCE, Measured
 from assay.analyse.calibration.summary import Summary
 from assay.cli.output import print_json, print_line, print_table
 from assay.report.calibration_chart import CHART
@@ -17,6 +18,7 @@ HEADER = (
     "an error is",
     "setting",
     "promised",
+    "exact, at most",
     "measured",
     "worst question",
     "runs",
@@ -35,20 +37,30 @@ def show(found: Calibration, folder: Path, as_json: bool) -> None:
 
 
 def cells(summary: Summary) -> tuple[str, ...]:
-    low, high = summary.interval
-    promised = "nothing" if summary.promised is None else f"{summary.promised:.3g}"
     worst = summary.worst
     return (
         summary.analyser,
         summary.event,
         summary.setting,
-        promised,
-        f"{summary.rate:.3g} [{low:.2g}, {high:.2g}]",
-        f"{worst.rate or 0:.3g} (p = {summary.rates[worst.question]:.1e})",
+        summary.promise,
+        summary.exactly,
+        _measured(summary),
+        f"{_worst(worst)} (p = {summary.rates[worst.question]:.1e})",
         f"{summary.runs:,}",
         summary.samples,
         summary.verdict,
     )
+
+
+def _measured(summary: Summary) -> str:
+    if summary.interval is None:
+        return summary.found
+    low, high = summary.interval
+    return f"{summary.found} [{low:.2g}, {high:.2g}]"
+
+
+def _worst(row: Measured) -> str:
+    return f"p-value {row.luck:.2g}" if row.rate is None else f"{row.rate:.3g}"
 
 
 def sentences(found: Calibration, folder: Path) -> Iterator[str]:
@@ -62,12 +74,16 @@ def sentences(found: Calibration, folder: Path) -> Iterator[str]:
     if left:
         words = ", ".join(f"{name} {count}" for name, count in left.items())
         yield f"Rows left out, for reasons that {TABLE} gives: {words}."
-    for row in found.broken:
-        yield (
-            f"CONTRADICTED: {row.analyser} on {row.question}: {row.errors} errors in {row.runs} "
-            f"runs where {row.promised:g} is promised; the chance of that is {row.luck:.1e}."
-        )
+    yield (
+        "kept: computed exactly, or never wrong where no error is allowed; not contradicted: a "
+        "test that it has passed."
+    )
+    for one in found.broken:
+        yield f"CONTRADICTED: {one.sentence}."
     if not found.broken:
-        yield f"No promise that is a theorem is contradicted (level {LEVEL:g} over all tests)."
+        yield (
+            "No promise that is a theorem is contradicted (a run accuses correct analysers with "
+            f"probability at most {LEVEL:g})."
+        )
     names = ", ".join((DOCUMENT, TABLE, CHART))
     yield f"{folder}: {names}; {found.seconds:.0f} s."

@@ -14,6 +14,7 @@ from assay.analyse.weakened.decide import Decided
 from assay.analyse.weakened.radius import Radius, Search, Step
 from assay.cli.asked_options import PointOptions
 from assay.cli.asked_view import asked_document, asked_sentence, print_warnings
+from assay.cli.exact_numbers import outward_interval
 from assay.cli.output import print_json, print_line, print_table, told_progress
 from assay.report.curve_chart import curve_chart
 from assay.suite.curving import DECISIONS, DOCUMENT, TABLE, Curve, document_of
@@ -59,11 +60,9 @@ def show_decided(
     promise = rule.promise
     print_line(f"{_verdict(found)} at eps = {promise.eps:g}")
     print_line(_counts(found))
-    low, high = found.interval
-    errors = promise.alpha + promise.beta
     print_line(
-        f"failure rate in [{low:.4g}, {high:.4g}] with probability {1 - errors:g}, whenever "
-        "sampling stops"
+        f"failure rate in {outward_interval(*found.interval)} with probability "
+        f"{1 - rule.interval_error:g}, whenever sampling stops"
     )
     print_line(_promised(found))
     if note := _interval_note(found):

@@ -17,13 +17,17 @@ _KEPT, _BROKEN, _NOTHING = PALETTE[2], PALETTE[1], PALETTE[7]
 
 
 def calibration_chart(summaries: Sequence[Summary], page: bool = False) -> str:
-    """Logarithmic; what was never seen to be wrong stands at the left end."""
-    height = _TOP + _LINE * max(1, len(summaries)) + _BOTTOM
-    left = 24 + CHARACTER * max((len(_name(found)) for found in summaries), default=1)
+    """Logarithmic; what was never seen to be wrong stands at the left end.
+
+    Tests of a law have no error rate and are left out.
+    """
+    counted = [found for found in summaries if not found.is_law]
+    height = _TOP + _LINE * max(1, len(counted)) + _BOTTOM
+    left = 24 + CHARACTER * max((len(_name(found)) for found in counted), default=1)
     frame = Frame(left, _TOP, _ACROSS, height - _TOP - _BOTTOM)
     scale = LogScale(_LEAST, 1.0)
     parts = [_ground(frame, scale)]
-    parts += [_line(frame, scale, number, found) for number, found in enumerate(summaries)]
+    parts += [_line(frame, scale, number, found) for number, found in enumerate(counted)]
     title = "Measured error rates against promises"
     parts.append(f'<text class="title" x="12" y="20">{title}</text>')
     return picture(left + _ACROSS + _RIGHT, height, title, parts, page)
@@ -49,8 +53,8 @@ def _ground(frame: Frame, scale: LogScale) -> str:
 def _line(frame: Frame, scale: LogScale, number: int, found: Summary) -> str:
     y = frame.top + _LINE * (number + 0.5)
     color = _NOTHING if found.promised is None else _BROKEN if found.broken else _KEPT
-    low, high = (frame.x(scale.share(end)) for end in found.interval)
-    middle = frame.x(scale.share(found.rate))
+    low, high = (frame.x(scale.share(end)) for end in found.interval or (0.0, 1.0))
+    middle = frame.x(scale.share(found.rate or 0.0))
     parts = [
         f'<text x="{frame.left - 10:.1f}" y="{y + 4:.1f}" text-anchor="end">'
         f"{printable(_name(found))}</text>",

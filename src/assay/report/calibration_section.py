@@ -6,7 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from assay.analyse.calibration.measured import CONFIDENCE, LEVEL
+from assay.analyse.calibration.accusation import LEVEL
+from assay.analyse.calibration.measured import CONFIDENCE
 from assay.analyse.calibration.summary import Summary
 from assay.report.calibration_chart import calibration_chart
 from assay.suite.calibration_files import Calibration
@@ -18,8 +19,11 @@ def section(found: Calibration) -> dict[str, Any]:
     return {
         "summary": (
             f"Every analyser on {len(rates)} questions whose failure rate p is proven, from "
-            f"{rates[0]:.1e} to {rates[-1]:.1e}. Promises are refuted where luck does not explain "
-            f"the errors ({LEVEL:g} over all tests); intervals hold with {CONFIDENCE:.0%}."
+            f"{rates[0]:.1e} to {rates[-1]:.1e}. A promise is kept where its error was computed "
+            "exactly, or no error is allowed and none was made; not contradicted where it has "
+            "passed a test; broken where the exact error is above it, or chance does not explain "
+            f"the errors (a run accuses correct analysers with probability at most {LEVEL:g}). "
+            f"Intervals of measured rates hold with {CONFIDENCE:.0%}."
         ),
         "broken": len(found.broken),
         "left_out": sum(bool(row.left_out) for row in found.rows),
@@ -29,14 +33,15 @@ def section(found: Calibration) -> dict[str, Any]:
 
 
 def _row(summary: Summary) -> dict[str, Any]:
-    low, high = summary.interval
+    interval = "" if summary.interval is None else "{:.2g} – {:.2g}".format(*summary.interval)
     return {
         "analyser": summary.analyser,
         "event": summary.event,
         "setting": summary.setting,
-        "promised": "nothing" if summary.promised is None else f"{summary.promised:.3g}",
-        "measured": f"{summary.rate:.3g}",
-        "interval": f"{low:.2g} – {high:.2g}",
+        "promised": summary.promise,
+        "exact": summary.exactly,
+        "measured": summary.found,
+        "interval": interval,
         "runs": f"{summary.runs:,}",
         "samples": summary.samples,
         "verdict": summary.verdict,

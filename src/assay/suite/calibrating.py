@@ -21,7 +21,7 @@ from assay.analyse.calibration.known import Effort, KnownQuestion
 from assay.analyse.calibration.measured import Measured
 from assay.errors import BadInput, CannotCertify
 from assay.suite.build import build
-from assay.suite.calibration_files import Calibration, measured_row, write_calibration
+from assay.suite.calibration_files import SCHEMA, Calibration, measured_row, write_calibration
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.line_journal import LineJournal, line_journal
 from assay.suite.proved_truths import entry_truth, proved_truths
@@ -133,25 +133,29 @@ def calibrate(
 
 def measure_task(task: MeasureTask) -> list[Measured]:
     """Every analyser on one question (in a worker)."""
+    question = known_question(task.subject, task.effort)
+    found = [analyser.measure(question, task.effort) for analyser in chosen(task.analysers)]
+    return [row for rows in found for row in rows]
+
+
+def known_question(subject: Subject, effort: Effort) -> KnownQuestion:
+    """The question as analysers take it (in a worker)."""
     import torch
 
     from assay.analyse.asked import only_case
     from assay.question.asked import read_question
 
     torch.set_num_threads(1)  # the order of summation must not depend on the machine's load
-    subject = task.subject
     network, specification = read_question(subject.onnx, subject.vnnlib)
-    question = KnownQuestion(
+    return KnownQuestion(
         subject.name,
         subject.kind,
         network,
         only_case(specification.cases, subject.vnnlib),
         Fraction(subject.lower),
         Fraction(subject.upper),
-        task.effort.seed,
+        effort.seed,
     )
-    found = [analyser.measure(question, task.effort) for analyser in chosen(task.analysers)]
-    return [row for rows in found for row in rows]
 
 
 def _has_rate(truth: Truth) -> bool:
@@ -170,7 +174,8 @@ def _subject(entry: FolderEntry, truth: Truth) -> Subject:
 
 
 def _known(journal: LineJournal, head: Mapping[str, Any], place: Path) -> dict[str, list[Measured]]:
-    written = json.loads(json.dumps(head))
+    # What is measured belongs to the schema: rows of another one are not mixed with these.
+    written = json.loads(json.dumps({**head, "schema": SCHEMA}))
     if journal.head is None:
         journal.restart(written)
         return {}

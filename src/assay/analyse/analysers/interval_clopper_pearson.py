@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import binom
 
-from assay.analyse.binomial import clopper_pearson
+from assay.analyse import binomial
 from assay.analyse.calibration.analyser import Analyser
 from assay.analyse.calibration.known import Effort, KnownQuestion
 from assay.analyse.calibration.measured import Measured
@@ -20,7 +21,7 @@ def measure(question: KnownQuestion, effort: Effort) -> tuple[Measured, ...]:
 def _measured(question: KnownQuestion, effort: Effort, samples: int) -> Measured:
     runs = max(1, effort.repeats_of(samples))
     counts = [int(question.record(run).first(samples).sum()) for run in range(runs)]
-    lower, upper = clopper_pearson(counts, samples, 1 - effort.error)
+    lower, upper = binomial.clopper_pearson(counts, samples, 1 - effort.error)
     ends = zip(lower.tolist(), upper.tolist(), strict=True)
     return Measured(
         NAME,
@@ -35,7 +36,16 @@ def _measured(question: KnownQuestion, effort: Effort, samples: int) -> Measured
         most_samples=samples,
         expected_samples=float(samples),
         figures={"median width": float(np.median(upper - lower))},
+        exact=_exact_error(samples, question.rate, effort.error),
     )
+
+
+def _exact_error(samples: int, rate: float, error: float) -> float:
+    """The probability of a count whose interval misses the rate."""
+    counts = np.arange(samples + 1)
+    lower, upper = binomial.clopper_pearson(counts, samples, 1 - error)
+    mass = binom.pmf(counts, samples, rate)
+    return float(mass[(upper < rate) | (lower > rate)].sum())
 
 
 ANALYSERS = (

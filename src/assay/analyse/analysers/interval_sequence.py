@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.analyse.boundaries import looks
+from assay.analyse.boundaries import Boundaries, looks
 from assay.analyse.calibration.analyser import Analyser
 from assay.analyse.calibration.known import Effort, KnownQuestion
 from assay.analyse.calibration.measured import Measured
 from assay.analyse.sequential import ConfidenceSequence
+from assay.analyse.stopping import operation
 
 NAME = "interval-sequence"
 SAMPLES = 10_000
@@ -42,8 +43,19 @@ def measure(question: KnownQuestion, effort: Effort) -> tuple[Measured, ...]:
             most_samples=SAMPLES,
             expected_samples=float(SAMPLES),
             figures={"median width": float(np.median(upper - lower))},
+            exact=_exact_error(sequence, question.rate),
         ),
     )
+
+
+def _exact_error(sequence: ConfidenceSequence, rate: float) -> float:
+    """The probability that the rate is ever excluded: a rule that stops when it is."""
+
+    def between(after: int, upto: int) -> Boundaries:
+        return sequence.excluding(rate, rate, looks(after, upto))
+
+    found = operation(between, rate, SAMPLES)
+    return found.robust + found.not_robust
 
 
 ANALYSERS = (

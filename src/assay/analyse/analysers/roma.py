@@ -1,7 +1,8 @@
 """RoMA: how far is the tail of the fitted normal law from the truth?
 
-Nothing is promised. An error is a claim of less than a tenth of the true rate where normality was
-accepted: whoever believes it takes the network for ten times safer than it is.
+Nothing is promised of that. An error is a claim of less than a tenth of the true rate where
+normality was accepted: whoever believes it takes the network for ten times safer than it is. The
+interval counted from the same inputs, which decides the verdict, is a promise.
 """
 
 from __future__ import annotations
@@ -9,11 +10,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.stats import binom
 
 from assay.analyse.calibration.analyser import Analyser
 from assay.analyse.calibration.known import Effort, KnownQuestion
 from assay.analyse.calibration.measured import Measured
-from assay.analyse.roma_counted import RomaCounted, RomaSettings, assess
+from assay.analyse.roma_counted import (
+    RomaCounted,
+    RomaSettings,
+    assess,
+    counted_interval,
+)
+from assay.analyse.stopping import NEGLIGIBLE
 
 NAME = "roma"
 SAMPLES = 1_000
@@ -39,14 +47,34 @@ def measure(question: KnownQuestion, effort: Effort) -> tuple[Measured, ...]:
         most_samples=SAMPLES,
         expected_samples=float(SAMPLES),
     )
-    return (replace(bare, figures=_figures(question, found, ratios)),)
+    missed = [question.misses(one.counted.lower, one.counted.upper) for one in found]
+    counted = replace(
+        bare,
+        event="counted interval misses p",
+        promised=effort.error,
+        holds=True,
+        errors=sum(missed),
+        exact=_exact_error(question.rate, settings),
+    )
+    return replace(bare, figures=_figures(found, ratios, missed)), counted
+
+
+def _exact_error(rate: float, settings: RomaSettings) -> float:
+    """The probability of a count whose interval misses the rate."""
+    mass = binom.pmf(np.arange(settings.samples + 1), settings.samples, rate)
+    return float(
+        sum(
+            mass[failures]
+            for failures in np.flatnonzero(mass > NEGLIGIBLE).tolist()
+            if not counted_interval(failures, settings.samples, settings.confidence).covers(rate)
+        )
+    )
 
 
 def _figures(
-    question: KnownQuestion, found: list[RomaCounted], ratios: np.ndarray
+    found: list[RomaCounted], ratios: np.ndarray, missed: list[bool]
 ) -> dict[str, float | None]:
     some = bool(len(ratios))
-    missed = [question.misses(one.counted.lower, one.counted.upper) for one in found]
     return {
         "normality accepted": len(ratios) / len(found),
         "median claim / p": float(np.median(ratios)) if some else None,
@@ -60,7 +88,8 @@ ANALYSERS = (
     Analyser(
         NAME,
         "estimate",
-        "nothing: the rate is read off the tail of a normal law that a test did not reject",
+        "nothing of the rate that is read off the tail of a normal law; the interval counted "
+        "beside it misses the rate with probability at most the error asked for",
         False,
         measure,
     ),

@@ -9,7 +9,7 @@ from typing import Literal
 from assay.analyse.calibration.known import Effort, KnownQuestion
 from assay.analyse.calibration.measured import Measured
 
-Answer = Literal["decision", "interval", "bounds", "estimate"]
+Answer = Literal["decision", "interval", "bounds", "estimate", "samples"]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from assay.errors import BadInput
 from assay.question.network import Network
 from assay.question.property import Case
 
-FIRST_TRIALS = 64
 MOST_TRIALS_AT_ONCE = 65_536
 
 
@@ -57,10 +56,25 @@ class FailureRecord:
         """Whether the first `count` trials failed."""
         while (missing := count - self._trials.drawn) > 0:
             batch = min(missing, MOST_TRIALS_AT_ONCE)
-            self._parts.append((self._trials.margins(batch) <= 0).cpu().numpy())
+            self._parts.append(self._trials.failed(batch))
         if len(self._parts) > 1:
             self._parts = [np.concatenate(self._parts)]
         return self._parts[0][:count] if self._parts else np.empty(0, np.bool_)
+
+
+class Replay:
+    """A record as a stream of trials for `weakened.decide.decide_stream`."""
+
+    rows = MOST_TRIALS_AT_ONCE
+    seconds = 0.0
+
+    def __init__(self, record: FailureRecord) -> None:
+        self._record = record
+        self.drawn = 0
+
+    def failed(self, count: int) -> NDArray[np.bool_]:
+        before, self.drawn = self.drawn, self.drawn + count
+        return self._record.first(self.drawn)[before:]
 
 
 @dataclass(frozen=True, eq=False)

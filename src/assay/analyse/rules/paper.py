@@ -48,16 +48,18 @@ def printed_test(promise: Promise) -> PrintedTest:
 def rule(promise: Promise) -> Rule:
     printed = printed_test(promise)
     test = printed.test
+    errors = test.not_robust(promise.eps_inner), test.robust(promise.eps)
     return Rule(
         NAME,
         promise,
         f"The stated errors do not hold: of N = {printed.samples} samples a share of "
         f"c = {printed.share:.6f} must be kept, and the exact type I and II errors of that are "
-        f"{test.not_robust(promise.eps_inner):.3g} and {test.robust(promise.eps):.3g}.",
+        f"{errors[0]:.3g} and {errors[1]:.3g}.",
         holds=False,
         last=test.samples,
         sequence=ConfidenceSequence(promise.alpha, promise.beta),
         between=curtailed(test),
+        exact_errors=errors,
     )
 
 

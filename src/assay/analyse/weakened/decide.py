@@ -10,6 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assay.analyse.asked import Asked
 from assay.analyse.decision import Decision, Rule, Verdict
@@ -41,8 +45,24 @@ class Decided:
     @cached_property
     def interval(self) -> tuple[float, float]:
         """Holds the failure rate with the rule's errors, whenever it stopped."""
-        low, high = self.rule.sequence.interval(self.samples, self.failures)
+        low, high = self.rule.interval(self.samples, self.failures)
         return float(low), float(high)
+
+
+class FailureStream(Protocol):
+    """Trials one after another: drawn from a model, or known from before."""
+
+    drawn: int
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    def failed(self, count: int) -> NDArray[np.bool_]:
+        """Which of the next trials fail."""
+        ...
 
 
 def decide(
@@ -70,16 +90,25 @@ def decide_all(
     """Several decisions from the same samples; each keeps its own promise."""
     if budget < 1:
         raise BadInput(f"a budget of {budget} samples decides nothing; give at least 1")
-    model, begun = asked.model, time.perf_counter()
-    spent = model.seconds
-    trials = Trials(asked, seed, purpose)
+    return decide_stream(Trials(asked, seed, purpose), rules, budget=budget, heard=heard)
+
+
+def decide_stream(
+    trials: FailureStream,
+    rules: Sequence[Rule],
+    *,
+    budget: int = MOST_SAMPLES,
+    heard: Heard | None = None,
+) -> list[Decided]:
+    """The decisions that these trials lead to."""
+    begun, spent = time.perf_counter(), trials.seconds
     decisions = [Decision(rule) for rule in rules]
     while True:
         open_ones = [d for d in decisions if d.verdict is None]
-        batch = _batch(open_ones, trials.drawn, model.rows, budget)
+        batch = _batch(open_ones, trials.drawn, trials.rows, budget)
         if not batch:
             break
-        failed = (trials.margins(batch) <= 0).cpu().numpy()
+        failed = trials.failed(batch)
         for decision in open_ones:
             decision.feed(failed)
         if heard is not None:
@@ -93,7 +122,7 @@ def decide_all(
             decision.failures,
             trials.drawn,
             seconds,
-            model.seconds - spent,
+            trials.seconds - spent,
         )
         for decision in decisions
     ]

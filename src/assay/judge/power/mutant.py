@@ -7,15 +7,15 @@ only inside `applied`, which is entered in a process of its own or in a worker, 
 
 from __future__ import annotations
 
-import importlib
 import math
 import random
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from assay.errors import BadInput
+from assay.part_swap import part_swapped
 from assay.question.network import Network
 
 BugClass = Literal[
@@ -31,8 +31,6 @@ BugClass = Literal[
     "relaxation",
 ]
 """The ten classes of bugs that were seen in verifiers in the wild."""
-
-_MISSING = object()
 
 
 @dataclass(frozen=True)
@@ -121,33 +119,5 @@ def applied(specimen: Specimen, seed: int = 0, about: str = "") -> Iterator[None
 
 @contextmanager
 def swapped(swap: Swap, setting: Setting) -> Iterator[None]:
-    owner = _found(swap.owner)
-    table = owner if isinstance(owner, MutableMapping) else None
-    if table is not None:
-        original = table.get(swap.attribute, _MISSING)
-    else:
-        # Not getattr: of a class the plain function is wanted, as it stands there.
-        original = vars(owner)[swap.attribute]
-    broken = swap.make(None if original is _MISSING else original, setting)
-    _put(owner, swap.attribute, broken)
-    try:
+    with part_swapped(swap.owner, swap.attribute, lambda part: swap.make(part, setting)):
         yield
-    finally:
-        if original is _MISSING:
-            assert table is not None
-            del table[swap.attribute]
-        else:
-            _put(owner, swap.attribute, original)
-
-
-def _found(path: str) -> Any:
-    module, _, name = path.partition(":")
-    owner: Any = importlib.import_module(module)
-    return getattr(owner, name) if name else owner
-
-
-def _put(owner: Any, name: str, value: Any) -> None:
-    if isinstance(owner, MutableMapping):
-        owner[name] = value
-    else:
-        setattr(owner, name, value)
