@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.option_kinds import AsJson, Jobs, Seed, TotalTime
+from assay.cli.option_kinds import AsJson, Jobs, Memory, Seed, TotalTime
 from assay.errors import BadInput
 
 _SHORTEST_S = 1e-3
@@ -33,13 +33,7 @@ def count(
     cells: Annotated[
         int, typer.Option(help="Stop with so many undecided cells, or when the memory is full.")
     ] = 4_000_000,
-    memory: Annotated[
-        int,
-        typer.Option(
-            help="Memory for cells and their bounds, in MB, beside about 400 MB for Python and "
-            "torch."
-        ),
-    ] = 2000,
+    memory: Memory = 2,
     jobs: Jobs = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -72,7 +66,7 @@ def count(
     from assay.question.asked import read_question
     from assay.question.property import merged_by_box
 
-    settings = Settings(gap, time, cells, memory, samples, confidence, seed)
+    settings = Settings(gap, time, cells, round(memory * 1024), samples, confidence, seed)
     network, specification = read_question(onnx, vnnlib)
     cases = merged_by_box(specification.cases)
     if not cases:
