@@ -27,7 +27,7 @@ MEANINGS = {
 """Where one option has more than one form; all others have exactly one."""
 DEFAULTS = {
     "--jobs": {"0"},
-    "--memory": {"4"},
+    "--memory": {"2", "4"},
     "--device": {"cpu", "auto"},
     "--seed": {"0", "the suite's own"},
     "--fail-on": {"unsound,no-answer"},

@@ -10,7 +10,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from assay.errors import BadInput, Unsupported
-from assay.question.model_file import LARGEST_FILE
+from assay.question.model_file import LARGEST_FILE, read_at_most
 from assay.question.network import load_file
 
 _PLAIN_DOMAINS = ("", "ai.onnx")
@@ -35,7 +35,7 @@ def operators_used(path: Path) -> frozenset[str]:
 def _as_written(path: Path) -> frozenset[str]:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+            data = read_at_most(file, LARGEST_FILE + 1)
         if len(data) > LARGEST_FILE:
             return frozenset()
         model = onnx.ModelProto.FromString(data)

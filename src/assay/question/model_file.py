@@ -11,6 +11,7 @@ import hashlib
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
+from io import BufferedIOBase
 from pathlib import Path
 
 import onnx
@@ -21,6 +22,7 @@ from assay.question.external_data import external_tensors, inline
 from assay.question.one_network import refuse_ambiguity
 
 LARGEST_FILE = 2**30
+_PIECE = 2**20
 _MARK = b"location"
 """Every tensor whose data lies elsewhere has this key; a file without the word has none."""
 
@@ -45,9 +47,9 @@ def read_model(path: str | Path) -> ModelFile:
         with Path(path).open("rb") as file:
             if place.endswith(".gz"):
                 with gzip.open(file) as unpacked:
-                    data = unpacked.read(LARGEST_FILE + 1)
+                    data = read_at_most(unpacked, LARGEST_FILE + 1)
             else:
-                data = file.read(LARGEST_FILE + 1)
+                data = read_at_most(file, LARGEST_FILE + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"{place}: cannot be read ({error}); check the path and the file") from None
     if len(data) > LARGEST_FILE:
@@ -57,6 +59,15 @@ def read_model(path: str | Path) -> ModelFile:
         inline(model, Path(path).parent, place)
         data = bytes(model.SerializeToString(deterministic=True))
     return ModelFile(model, data, place)
+
+
+def read_at_most(file: BufferedIOBase, size: int) -> bytes:
+    """Piece by piece: `file.read(size)` takes memory for `size` bytes before it reads any."""
+    pieces = []
+    while size > 0 and (piece := file.read(min(size, _PIECE))):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
 
 
 def parse(data: bytes, place: str) -> onnx.ModelProto:
@@ -77,7 +88,7 @@ def weights_beside(path: Path) -> bool:
     """Whether data of the model lies in other files; False for what is no model."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+            data = read_at_most(file, LARGEST_FILE + 1)
         if len(data) > LARGEST_FILE or _MARK not in data:
             return False
         return bool(external_tensors(onnx.ModelProto.FromString(data)))
