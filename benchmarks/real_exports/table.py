@@ -4,7 +4,7 @@
 
 The part of the page between its two marks is replaced. `decide`, `roma` and `certify` are asked
 about each file as it was exported; `attack` and `profile` about the benchmark that `assay import`
-makes of all of them. FOLDER/results.json keeps what was said.
+makes of all of them. FOLDER/results.json keeps what was said: a second call goes on from there.
 """
 
 from __future__ import annotations
@@ -13,39 +13,47 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from real_exports.command import assay
 from real_exports.questions import write_question
 
 BEGIN, END = "<!-- made by real_exports.table -->", "<!-- end of the table -->"
+BENCHMARK = ("attack", "profile")
 COMMANDS = ("decide", "roma", "attack", "profile", "certify")
-ATTACKS = ("corners", "pgd-margin", "random", "square")
+ATTACKS = ("corners", "pgd-margin")
 WORKS, BLACK_BOX = "yes", "black box"
 _NODE = re.compile(r"(, )?\(?node '[^']*'( \(\w+\))?\)?:? ?|( at)? node '[^']*'")
 Said = dict[str, dict[str, str]]
 """What each command says of each model: `yes`, `black box`, or why not."""
 
 
-def ask_all(folder: Path, names: list[str]) -> Said:
-    said: Said = {name: {} for name in names}
-    for name in names:
-        onnx, point = folder / f"{name}.onnx", folder / f"{name}.npy"
-        near = ("--radius", "0.05")
-        proofs = folder / "certified" / name
-        for command, words in {
-            "decide": ("weakened", "decide", onnx, point, *near, "--eps", "0.05"),
-            "roma": ("roma", onnx, point, *near, "--samples", "500"),
-            "certify": ("certify", onnx, "--centre", point, "--nodes", "2000", "-o", proofs),
-        }.items():
-            code, told = assay(*words)
-            said[name][command] = _reason(told, name) if code else WORKS
-            print(f"{name} {command}: {said[name][command]}", flush=True)
-    for command, rows in _of_a_benchmark(folder, names).items():
-        for name, row in rows.items():
-            said[name][command] = row
-    return said
+def ask_all(folder: Path, said: Said) -> Iterator[None]:
+    """Fill in what is missing; it may be kept after every step."""
+    if not all(set(BENCHMARK) <= set(answers) for answers in said.values()):
+        for command, rows in _of_a_benchmark(folder, list(said)).items():
+            for name, row in rows.items():
+                said[name][command] = row
+        yield
+    for command in ("decide", "roma", "certify"):
+        for name, answers in said.items():
+            if command not in answers:
+                code, told = assay(*_words(command, folder, name))
+                answers[command] = _reason(told, name) if code else WORKS
+                print(f"{name} {command}: {answers[command]}", flush=True)
+                yield
+
+
+def _words(command: str, folder: Path, name: str) -> tuple[object, ...]:
+    onnx, point = folder / f"{name}.onnx", folder / f"{name}.npy"
+    near = ("--radius", "0.05")
+    proofs = folder / "certified" / name
+    return {
+        "decide": ("weakened", "decide", onnx, point, *near, "--eps", "0.05"),
+        "roma": ("roma", onnx, point, *near, "--samples", "500"),
+        "certify": ("certify", onnx, "--centre", point, "--nodes", "2000", "-o", proofs),
+    }[command]
 
 
 def _of_a_benchmark(folder: Path, names: list[str]) -> dict[str, dict[str, str]]:
@@ -79,7 +87,7 @@ def _reason(told: str, name: str) -> str:
     """The sentence without the model's own names, so that equal reasons are equal."""
     line = [line for line in told.splitlines() if line.strip()][-1]
     text = re.sub(rf"(assay: )?[^ ]*{re.escape(name)}(\.onnx)?:? ?", "", line)
-    return _NODE.sub("", text).strip(" :")
+    return _NODE.sub("", text).strip(" :").replace(" ;", ";")
 
 
 def page(said: Said) -> str:
@@ -107,9 +115,11 @@ def page(said: Said) -> str:
 
 def main(folder: Path, target: Path) -> None:
     names = list(json.loads((folder / "models.json").read_text()))
-    (folder / "certified").mkdir()
-    said = ask_all(folder, names)
-    (folder / "results.json").write_text(json.dumps(said, indent=1) + "\n")
+    (folder / "certified").mkdir(exist_ok=True)
+    kept = folder / "results.json"
+    said: Said = json.loads(kept.read_text()) if kept.exists() else {name: {} for name in names}
+    for _ in ask_all(folder, said):
+        kept.write_text(json.dumps(said, indent=1) + "\n")
     text = target.read_text()
     before, after = text.split(BEGIN)[0], text.split(END)[1]
     target.write_text(f"{before}{BEGIN}\n\n{page(said)}\n\n{END}{after}")

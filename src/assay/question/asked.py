@@ -41,5 +41,12 @@ def refuse_misfits(network: Network | Runnable, cases: Sequence[Case]) -> None:
         if sizes != (network.inputs, network.outputs):
             raise BadInput(
                 f"{network.place}: has {network.inputs} inputs and {network.outputs} outputs where "
-                f"the property speaks of {sizes[0]} and {sizes[1]}; give the files of one question"
+                f"the property speaks of {sizes[0]} and {sizes[1]}; {_remedy(network, sizes[0])}"
             )
+
+
+def _remedy(network: Network | Runnable, asked: int) -> str:
+    batch = network.input_shape[0] if isinstance(network, Network) else 1
+    if batch > 1 and asked * batch == network.inputs:
+        return f"its batch is fixed at {batch}: export it with a batch of 1 or a free one"
+    return "give the files of one question"

@@ -47,8 +47,8 @@ def _attribute(attribute: AttributeProto, op_type: str, place: str) -> Any:
         case AttributeProto.TENSOR:
             return decode(attribute.t, place)
     raise BadInput(
-        f"{place}: Assay does not read subgraphs and special values; export without control flow, "
-        f"or {SAMPLING_WORKS}"
+        f"{place}: Assay does not read subgraphs and special values; export without control flow; "
+        f"{SAMPLING_WORKS}"
     )
 
 

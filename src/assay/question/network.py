@@ -89,7 +89,7 @@ def network_of(file: ModelFile) -> Network:
         raise BadInput(f"{place}: IR version {model.ir_version} is unknown; export it again")
     if model.functions:
         raise BadInput(
-            f"{place}: Assay does not read model-local functions; inline them, or {SAMPLING_WORKS}"
+            f"{place}: Assay does not read model-local functions; inline them; {SAMPLING_WORKS}"
         )
     if model.graph.sparse_initializer:
         raise BadInput(f"{place}: sparse initializers are not read; store dense ones")
@@ -184,8 +184,7 @@ class _Reader:
         if len(self.graph.output) != 1:
             count = len(self.graph.output)
             raise BadInput(
-                f"{self.place}: {count} outputs; give a network with exactly one, or "
-                f"{SAMPLING_WORKS}"
+                f"{self.place}: {count} outputs; give a network with exactly one; {SAMPLING_WORKS}"
             )
         output = self.graph.output[0]
         place = f"{self.place}: output {output.name!r}"
