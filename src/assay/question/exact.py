@@ -104,4 +104,3 @@ def _guarded(operator: Operator[Rational]) -> Operator[Rational]:
             raise cannot_run(call, error) from None
 
     return run
-
