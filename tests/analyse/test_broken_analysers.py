@@ -30,8 +30,6 @@ FIRST = {
 USUAL, QUICK = Effort(), Effort(50, 500_000)
 # What a few runs do not show.
 NEED_MORE = {"narrow-failures-forgiven", "samples-after-the-stop"}
-# What only many questions show together; below it has one question with many runs.
-NEED_MANY = {"shortcut-for-many-samples"}
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +55,7 @@ def test_there_are_many_and_they_tell_their_story() -> None:
     assert len({one.story for one in found.values()}) == len(found)
 
 
-@pytest.mark.parametrize("name", sorted(set(broken_analysers()) - NEED_MANY))
+@pytest.mark.parametrize("name", broken_analysers())
 def test_every_one_is_caught(name: str) -> None:
     broken, effort = broken_analysers()[name], USUAL if name in NEED_MORE else QUICK
     for analyser in broken.shown_by:
@@ -70,15 +68,6 @@ def test_every_one_is_caught(name: str) -> None:
             )
             return
     raise AssertionError(f"{name} survives")
-
-
-@pytest.mark.nightly
-def test_a_shortcut_in_long_decisions_shows_in_many_of_them() -> None:
-    narrow = {**FIRST, "inputs": 3, "width": 0.1}
-    with applied(broken_analysers()["shortcut-for-many-samples"]):
-        analyser = analysers()["decide-confidence-sequence"]
-        rows = analyser.measure(known_question(**narrow), Effort(4_000, 10**9))
-    assert {one.ground for one in accusations(rows)} == {"one question"}
 
 
 @pytest.mark.parametrize("name", ["count", "sampler", "decide-sprt", "interval-clopper-pearson"])

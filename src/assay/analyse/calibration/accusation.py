@@ -62,13 +62,14 @@ class Accusation:
         if self.ground == "exact":
             exactly = f"probability {row.exact:.4g}, computed exactly"
             return f"{head} with {exactly}; {row.promised:g} is promised"
+        chance = f"the chance of that is {max(self.chance, _LEAST):.1e}"
         if row.chance is not None:
-            return f"{head} ({row.setting}); the chance of that is {self.chance:.1e}"
+            return f"{head} ({row.setting}); {chance}"
         errors, runs = sum(r.errors for r in self.rows), sum(r.runs for r in self.rows)
-        return (
-            f"{head}: {errors:,} errors in {runs:,} runs where {row.promised:g} is promised; the "
-            f"chance of that is {self.chance:.1e}"
-        )
+        counted = f"{head}: {errors:,} errors in {runs:,} runs where"
+        if not row.promised:
+            return f"{counted} none is allowed"
+        return f"{counted} {row.promised:g} is promised; {chance}"
 
 
 def group_of(row: Measured) -> Group:
