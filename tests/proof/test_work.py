@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hostile_files import same_kernel, same_layer
+from hostile_builders import same_kernel, same_layer
 from onnx import helper
 from small_claims import CONCAVE, SQUARE, Claimed, claimed, model, network, question
 
