@@ -47,7 +47,7 @@ OPTIONAL = {
 """By the module; torchattacks is no extra: the battery leaves out what needs it, and says so."""
 
 
-def missing(module: str, what: str = "this") -> MissingPackage:
+def missing_package(module: str, what: str = "this") -> MissingPackage:
     """The sentence for a module that is not here; `what` needs it."""
     package = OPTIONAL[module]
     return MissingPackage(
@@ -59,4 +59,4 @@ def missing_import(error: ImportError) -> MissingPackage | None:
     """The sentence for an import that failed, if it failed for want of an optional package."""
     module = (error.name or "").partition(".")[0]
     found = OPTIONAL.get(module)
-    return missing(module) if found is not None and not found.is_here() else None
+    return missing_package(module) if found is not None and not found.is_here() else None

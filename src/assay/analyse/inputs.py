@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from assay.analyse.preprocessing import Layout
 from assay.errors import BadInput
-from assay.optional_packages import missing
+from assay.optional_packages import missing_package
 
 PICTURES, ARRAYS = (".png", ".jpg", ".jpeg", ".bmp"), (".npy",)
 LABELS_FILE = "labels.csv"
@@ -213,7 +213,7 @@ def _picture(path: Path, layout: Layout) -> NDArray[np.float64]:
     try:
         from PIL import Image
     except ImportError:
-        raise missing("PIL", f"{path}: reading pictures") from None
+        raise missing_package("PIL", f"{path}: reading pictures") from None
     try:
         with Image.open(path) as image:
             if image.mode.startswith(_DEEP):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from assay.errors import BadInput
-from assay.optional_packages import missing
+from assay.optional_packages import missing_package
 from assay.question.network import Network
 from assay.question.property import Case
 
@@ -23,7 +23,7 @@ try:
     import torch
     from torch import Tensor
 except ImportError:
-    raise missing("torch") from None
+    raise missing_package("torch") from None
 
 from assay.bounds.ascent import improved
 from assay.bounds.backward import RelaxedLink

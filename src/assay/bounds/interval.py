@@ -13,10 +13,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from assay.errors import AssayError, BadInput, Unsupported
-from assay.optional_packages import missing as missing_package
+from assay.optional_packages import missing_package
 from assay.question.directed import float_above, float_below
 from assay.question.network import Network, Node
-from assay.question.operators.call import Call, Operator, cannot_run, check_shapes, missing
+from assay.question.operators.call import Call, Operator, cannot_run, check_shapes, missing_view
 from assay.question.region import Box
 
 try:
@@ -70,7 +70,7 @@ class IntervalNetwork:
         refuse_flushing()
         for node in network.nodes:
             if node.op_type not in INTERVAL_OPERATORS:
-                raise missing(network, node, "bounds")
+                raise missing_view(network, node, "bounds")
         self.network = network
         self.constants = {
             name: Interval.exactly(

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 
 from assay.errors import BadInput
-from assay.optional_packages import missing
+from assay.optional_packages import missing_package
 from assay.question.network import Network, Node
 from assay.question.operators.call import Call
 
@@ -22,7 +22,7 @@ try:
     import torch
     from torch import Tensor
 except ImportError:
-    raise missing("torch") from None
+    raise missing_package("torch") from None
 
 from assay.bounds.ascent import improved
 from assay.bounds.backward import AffineLink, Link, OpaqueLink, RelaxedLink, as_tuple

@@ -14,7 +14,7 @@ import highspy
 import numpy as np
 
 from assay.bounds.relu_network import Bounds, Floats, ReluNetwork
-from assay.optional_packages import missing
+from assay.optional_packages import missing_package
 
 Solver = Literal["highs", "scip"]
 INFINITY = float("inf")
@@ -140,7 +140,7 @@ def _solve_scip(programme: Programme, inputs: int, nodes: int, seconds: float) -
     try:
         import pyscipopt
     except ImportError:
-        raise missing("pyscipopt", "the solver 'scip'") from None
+        raise missing_package("pyscipopt", "the solver 'scip'") from None
     model: Any = pyscipopt.Model()
     model.hideOutput()
     model.setParam("limits/nodes", nodes)

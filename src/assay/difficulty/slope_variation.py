@@ -21,7 +21,7 @@ from assay.bounds.rows import as_rows
 from assay.difficulty.slope_curves import CURVES, SlopeRule
 from assay.difficulty.slope_joint import JOINT
 from assay.errors import BadInput
-from assay.question.operators.call import Call, missing
+from assay.question.operators.call import Call, missing_view
 
 SLOPE_RULES: Mapping[str, SlopeRule] = CURVES | JOINT
 """Adding an operator is one function and one line in its family's table."""
@@ -36,7 +36,7 @@ def slope_variations(engine: IntervalNetwork, values: Mapping[str, Interval]) ->
         if is_affine(node.op_type, moving):
             continue
         if node.op_type not in SLOPE_RULES:
-            raise missing(engine.network, node, "rule of the unstable fraction")
+            raise missing_view(engine.network, node, "rule of the unstable fraction")
         call = _with_fixed_constants(engine.call(node, values), moving)
         name = node.outputs[0]
         varied = SLOPE_RULES[node.op_type](call)

@@ -23,7 +23,7 @@ from assay.judge.run_progress import RunWatcher
 from assay.judge.task import Limits
 from assay.judge.task_folders import task_folders
 from assay.judge.verifier import Verifier
-from assay.optional_packages import missing
+from assay.optional_packages import missing_package
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def chosen_engine(jobs: int, dask_address: str | None) -> Iterator[Engine]:
     try:
         from assay.judge.dask_engine import dask_engine
     except ModuleNotFoundError:
-        raise missing("distributed", "--dask") from None
+        raise missing_package("distributed", "--dask") from None
     with dask_engine(dask_address) as engine:
         yield engine
 

@@ -23,7 +23,7 @@ from assay.question.operators.call import (
     Operator,
     cannot_run,
     check_shapes,
-    missing,
+    missing_view,
     operator_place,
     walk,
 )
@@ -69,7 +69,7 @@ def _refuse_unsupported(network: Network) -> None:
     for node in network.nodes:
         place = operator_place(network, node)
         if node.op_type not in BALL_OPERATORS:
-            raise missing(network, node, "ball arithmetic")
+            raise missing_view(network, node, "ball arithmetic")
         sizes = [math.prod(network.shapes[name]) for name in (*node.inputs, *node.outputs) if name]
         if max(sizes) > LARGEST_EXACT_TENSOR:
             raise Unsupported(f"{place} is too large for ball arithmetic")

@@ -20,7 +20,7 @@ from assay.question.operators.call import (
     Operator,
     cannot_run,
     check_shapes,
-    missing,
+    missing_view,
     operator_place,
     walk,
 )
@@ -86,7 +86,7 @@ def _refuse_unsupported(network: Network) -> None:
         if node.op_type in IRRATIONAL_OPERATORS:
             raise Unsupported(f"{place} needs ball arithmetic: its values are not rational")
         if node.op_type not in EXACT_OPERATORS:
-            raise missing(network, node, "exact arithmetic")
+            raise missing_view(network, node, "exact arithmetic")
         sizes = [math.prod(network.shapes[name]) for name in (*node.inputs, *node.outputs) if name]
         if max(sizes) > LARGEST_EXACT_TENSOR:
             raise Unsupported(f"{place} is too large for exact evaluation")

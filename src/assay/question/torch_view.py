@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.errors import BadInput
-from assay.optional_packages import missing
+from assay.optional_packages import missing_package
 from assay.question.network import Network
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def torch_view(network: Network, dtype: torch.dtype | None = None) -> torch.nn.M
 
         from assay.question.operators.torch_module import TorchNetwork
     except ImportError:
-        raise missing("torch") from None
+        raise missing_package("torch") from None
     chosen = torch.float32 if dtype is None else dtype
     if chosen not in (torch.float32, torch.float64):
         raise BadInput(f"torch view in {chosen}; ask for torch.float32 or torch.float64")

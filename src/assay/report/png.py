@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from assay.errors import BadInput
-from assay.optional_packages import missing
+from assay.optional_packages import missing_package
 
 _ZOOM = 2.0
 """Twice the size on screen: about 200 dots an inch in a column of a paper."""
@@ -33,7 +33,7 @@ def png(svg: str) -> bytes:
     try:
         from resvg_py import svg_to_bytes
     except ImportError:
-        raise missing("resvg_py", "a PNG chart") from None
+        raise missing_package("resvg_py", "a PNG chart") from None
     file, family = _font()
     drawn = svg_to_bytes(
         svg_string=svg,

@@ -83,7 +83,7 @@ def operator_place(network: Network, node: Node) -> str:
     return f"{network.place}: operator {node.op_type} at node {node.name!r}"
 
 
-def missing(network: Network, node: Node, what: str) -> Unsupported:
+def missing_view(network: Network, node: Node, what: str) -> Unsupported:
     """The refusal of an operator that a part of Assay has nothing for."""
     return Unsupported(
         f"{network.place}: Assay has no {what} for operator {node.op_type} yet (node "

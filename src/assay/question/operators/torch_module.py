@@ -10,7 +10,7 @@ from torch import Tensor
 
 from assay.errors import BadInput
 from assay.question.network import Network
-from assay.question.operators.call import Call, Operator, check_shapes, missing, walk
+from assay.question.operators.call import Call, Operator, check_shapes, missing_view, walk
 from assay.question.operators.torch_elementwise import ELEMENTWISE
 from assay.question.operators.torch_linear import LINEAR
 from assay.question.operators.torch_movement import MOVEMENT
@@ -26,7 +26,7 @@ class TorchNetwork(torch.nn.Module):
         super().__init__()
         for node in network.nodes:
             if node.op_type not in TORCH_OPERATORS:
-                raise missing(network, node, "torch view")
+                raise missing_view(network, node, "torch view")
         self.network = network
         self._buffer_names: dict[str, str] = {}
         for i, (name, array) in enumerate(network.initializers.items()):
