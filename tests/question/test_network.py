@@ -324,7 +324,7 @@ _REFUSED: dict[str, tuple[Edit, str]] = {
         lambda m: m.graph.node[0].attribute.append(helper.make_attribute("alpha", np.nan)),
         "'alpha': is NaN",
     ),
-    "subgraph": (_subgraph, "'then_branch': subgraphs"),
+    "subgraph": (_subgraph, "'then_branch': Assay does not read subgraphs"),
     "wrong arity": (lambda m: m.graph.node[1].input.append("input"), "'Relu_1' .Relu.: "),
     "no output": (lambda m: m.graph.node[1].ClearField("output"), "Relu_1|nothing makes"),
     "shapes clash": (_input(1, [1, 5]), "'Gemm_0' .Gemm.: .*export with fixed shapes"),
