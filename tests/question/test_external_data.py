@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 from assay.errors import BadInput
-from assay.question.external_data import LARGEST_MODEL, TooLarge
+from assay.question.external_data import LARGEST_MODEL, WeightsElsewhere
 from assay.question.graph import mlp
 from assay.question.model_file import read_model
 from assay.question.network import load, load_file
@@ -114,6 +114,13 @@ def _twice(path: Path) -> Path:
     return path
 
 
+def _also_as_numbers(path: Path) -> Path:
+    model = onnx.load(path, load_external_data=False)
+    model.graph.initializer[0].float_data.extend(WEIGHT.ravel().tolist())
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
 REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "absolute": (_absolute, "only a file in the model's own folder is read"),
     "parent": (_parent, "only a file in the model's own folder is read"),
@@ -131,6 +138,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "huge offset": (lambda p: relocated(p, offset="9" * 30), "is no whole number"),
     "negative offset": (lambda p: relocated(p, offset="-4"), "is no whole number"),
     "twice": (_twice, "has data in the file and in another one"),
+    "also as numbers": (_also_as_numbers, "has data in the file and in another one"),
 }
 
 
@@ -158,5 +166,7 @@ def test_what_no_single_file_can_hold_is_said_before_it_is_read(tmp_path: Path) 
     path.write_bytes(model.SerializeToString())
     with (tmp_path / "large.data").open("wb") as stream:
         stream.truncate(2**31)
-    with pytest.raises(TooLarge, match=rf"protobuf limits a single file to {LARGEST_MODEL}"):
+    with pytest.raises(
+        WeightsElsewhere, match=rf"protobuf limits a single file to {LARGEST_MODEL}"
+    ):
         read_model(path)

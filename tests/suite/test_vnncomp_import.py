@@ -306,6 +306,16 @@ def test_weights_beside_a_network_are_inlined(theirs: Path, tmp_path: Path) -> N
     assert beside(network.parent) == ["net.onnx"]
 
 
+def test_a_network_without_its_weights_is_left_out(theirs: Path, tmp_path: Path) -> None:
+    _split(theirs)
+    (theirs / "onnx" / "small.onnx").write_bytes(NET)
+    (theirs / "instances.csv").write_text(ROWS + "onnx/small.onnx,vnnlib/a.vnnlib,10\n")
+    (theirs / "onnx" / "w.data").unlink()
+    imported = import_benchmark(theirs, tmp_path / "ours")
+    assert [instance.name for instance in imported.instances] == ["small--a"]
+    assert "no such file beside the model" in imported.left_out[0].reason
+
+
 def test_a_network_that_no_file_holds_is_left_out(theirs: Path, tmp_path: Path) -> None:
     """Beyond protobuf's 2 GB by what its file says; a sparse file stands for the weights."""
     _split(theirs)

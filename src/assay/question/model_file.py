@@ -18,10 +18,10 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from assay.errors import BadInput
-from assay.question.external_data import external_tensors, inline
+from assay.question.external_data import LARGEST_MODEL, external_tensors, inline
 from assay.question.one_network import refuse_ambiguity
 
-LARGEST_FILE = 2**30
+LARGEST_FILE = LARGEST_MODEL
 _PIECE = 2**20
 _MARK = b"location"
 """Every tensor whose data lies elsewhere has this key; a file without the word has none."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import assay
 from assay.errors import BadInput
-from assay.question.external_data import TooLarge
+from assay.question.external_data import WeightsElsewhere
 from assay.question.model_file import LARGEST_FILE
 from assay.suite.exchange.copying import copy, copy_network
 from assay.suite.exchange.flat_names import flat_stems, joined
@@ -114,10 +114,10 @@ def import_benchmark(
         networks = len({row.onnx for row in listing.rows})
         questions = len({row.vnnlib for row in listing.rows})
         watcher.begin(2 * networks + questions, 0)
-        files, too_large = _unpacked(listing, folder, watcher)
-        taken = [row for row in listing.rows if row.onnx not in too_large]
+        files, left_out = _unpacked(listing, folder, watcher)
+        taken = [row for row in listing.rows if row.onnx not in left_out]
         if not taken:
-            raise next(iter(too_large.values()))
+            raise next(iter(left_out.values()))
         rows, repeated = _without_repeats(taken, files)
         _remove_unused(folder, rows, files)
         found = _readabilities(folder, rows, files, jobs, watcher)
@@ -131,9 +131,9 @@ def import_benchmark(
             left_out=(
                 *listing.left_out,
                 *(
-                    LeftOut(row.line, str(too_large[row.onnx]))
+                    LeftOut(row.line, str(left_out[row.onnx]))
                     for row in listing.rows
-                    if row.onnx in too_large
+                    if row.onnx in left_out
                 ),
             ),
         )
@@ -144,10 +144,10 @@ def import_benchmark(
 
 def _unpacked(
     listing: SourceList, folder: Path, watcher: Watcher
-) -> tuple[dict[Path, ImportedFile], dict[Path, TooLarge]]:
-    """Copy every file that a row names, once; and say which networks no single file can hold."""
+) -> tuple[dict[Path, ImportedFile], dict[Path, WeightsElsewhere]]:
+    """Copy every file that a row names, once; and say which networks cannot be had as one file."""
     files: dict[Path, ImportedFile] = {}
-    too_large: dict[Path, TooLarge] = {}
+    left_out: dict[Path, WeightsElsewhere] = {}
     left = LARGEST_BENCHMARK
     for part, suffix in (("onnx", ".onnx"), ("vnnlib", ".vnnlib")):
         (folder / part).mkdir()
@@ -163,19 +163,19 @@ def _unpacked(
                     digest, size = copy_network(source, folder / name)
                 else:
                     digest, size = copy(source, folder / name, LARGEST_FILE)
-            except TooLarge as error:
+            except WeightsElsewhere as error:
                 (folder / name).unlink()
-                too_large[source] = error
+                left_out[source] = error
                 digest, size = "", 0
             left -= size
             if left < 0:
                 raise BadInput(
                     f"{listing.path}: its files hold more than {LARGEST_BENCHMARK} bytes; split it"
                 )
-            if source not in too_large:
+            if source not in left_out:
                 files[source] = ImportedFile(name, relative.as_posix(), digest)
             watcher.finished(label, time.monotonic() - begun)
-    return files, too_large
+    return files, left_out
 
 
 def _without_repeats(
