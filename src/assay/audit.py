@@ -139,9 +139,7 @@ def _refuse_foreign(target: Path) -> None:
         own = (target / BENCHMARK).is_dir() and _is_build(target / BENCHMARK)
         scores = (target / SCORES).read_bytes() if (target / SCORES).exists() else _SCORES_BEGIN
     if not own:
-        raise BadInput(
-            f"{target}: holds something else than an audit; choose a new folder with --output"
-        )
+        raise BadInput(f"{target}: is not an audit folder; choose a new folder with --output")
     refuse_foreign(target / REPORT)
     # What a kill left of a file that was once not written whole is no reason to refuse.
     if not (scores.startswith(_SCORES_BEGIN) or _SCORES_BEGIN.startswith(scores)):

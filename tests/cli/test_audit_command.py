@@ -149,9 +149,9 @@ def test_a_folder_that_is_not_an_audits_own_is_left_alone(
     (tmp_path / "scored" / "scores.json").write_text("mine")
     shutil.copytree(folder / "out" / "benchmark", tmp_path / "bench")
     for name, word in (
-        ("mine", "holds something else than an audit"),
-        ("bench", "holds something else than an audit"),
-        ("file", "holds something else than an audit"),
+        ("mine", "is not an audit folder"),
+        ("bench", "is not an audit folder"),
+        ("file", "is not an audit folder"),
         ("edited", "report.html: exists and was not written by Assay"),
         ("scored", "scores.json: was not written by an audit"),
     ):

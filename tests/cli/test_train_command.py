@@ -164,7 +164,7 @@ def test_a_stopped_training_continues_to_the_same_networks(
     done = assay(*LONG, "-o", tmp_path / "t", **ONE_THREAD)
     assert done.returncode == 0, done.stderr
     assert "epoch 50/" not in done.stderr
-    assert "train: goes on behind epoch " in done.stderr
+    assert "train: resuming after epoch " in done.stderr
     assert not (tmp_path / "t" / "training.checkpoint").exists()
     assert assay(*LONG, "-o", tmp_path / "whole", **ONE_THREAD).returncode == 0
     for path in (tmp_path / "whole" / "networks").iterdir():

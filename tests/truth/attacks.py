@@ -130,7 +130,7 @@ def snapped(point: Sequence[float], box: Box) -> tuple[Fraction, ...]:
     return tuple(min(max(Fraction(value), low), high) for value, low, high in ends)
 
 
-EVALUATIONS = sized(15_000, 100_000)
+EVALUATIONS = sized(10_000, 100_000)
 """At least, of every attack on an instance."""
 
 

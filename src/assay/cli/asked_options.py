@@ -69,7 +69,7 @@ class ModelOptions:
         ),
     ] = None
     levels: Annotated[
-        int | None, typer.Option(help="Inputs take so many values in the range, as 256 of pixels.")
+        int | None, typer.Option(help="Number of input levels, e.g. 256 for 8-bit pixels.")
     ] = None
     scale: Annotated[float, typer.Option(help="The model takes (x / scale - mean) / std.")] = 1.0
     mean: Annotated[

@@ -28,7 +28,7 @@ def attack(
     device: Device = "cpu",
     jobs: Jobs = 0,
     force: Annotated[
-        bool, typer.Option(help="Let a part of the battery replace a table of all of it.")
+        bool, typer.Option(help="Overwrite a full attack table with a partial one.")
     ] = False,
     model_output: ModelOutput = "",
     custom_ops: CustomOps = None,

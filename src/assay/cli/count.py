@@ -31,7 +31,8 @@ def count(
     ] = 0.999,
     seed: Seed = 0,
     cells: Annotated[
-        int, typer.Option(help="Stop with so many undecided cells, or when the memory is full.")
+        int,
+        typer.Option(help="Stop at this many undecided cells, or when memory is full."),
     ] = 4_000_000,
     memory: Memory = 2,
     jobs: Jobs = 0,

@@ -19,7 +19,7 @@ def seal(
         bool, typer.Option("--one-of-twins", help="Publish one of each two twins, drawn by lot.")
     ] = False,
     allow_telltales: Annotated[
-        bool, typer.Option("--allow-telltales", help="Seal although a text may tell the answer.")
+        bool, typer.Option("--allow-telltales", help="Seal even if a file may reveal its answer.")
     ] = False,
     jobs: Jobs = 0,
     as_json: AsJson = False,

@@ -79,10 +79,10 @@ def train(
         int, typer.Option(min=1, help="Epochs between two looks at what is hidden.")
     ] = 250,
     final_restarts: Annotated[
-        int, typer.Option(min=1, max=MOST_FINAL, help="Of the attack that decides.")
+        int, typer.Option(min=1, max=MOST_FINAL, help="Restarts of the final attack.")
     ] = 1000,
     final_steps: Annotated[
-        int, typer.Option(min=1, max=MOST_FINAL, help="Of the attack that decides.")
+        int, typer.Option(min=1, max=MOST_FINAL, help="Steps of the final attack.")
     ] = 5000,
     battery: Annotated[
         bool, typer.Option(help="Put what is left to the battery of assay attack.")
@@ -190,7 +190,7 @@ def _told(progress: Progress) -> None:
         _say(f"the attack that decides, {progress.last_attack:.0%} done")
         return
     if progress.resumed:
-        _say(f"goes on behind epoch {progress.epoch} of {progress.epochs}")
+        _say(f"resuming after epoch {progress.epoch} of {progress.epochs}")
         return
     counts = " ".join(map(str, progress.hidden))
     left = progress.seconds / progress.epoch * (progress.epochs - progress.epoch)

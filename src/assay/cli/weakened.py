@@ -73,7 +73,7 @@ def decide(options: DecisionOptions) -> None:
     """Decide whether random inputs near INPUT fail with a rate below eps.
 
     Says robust, not robust, or undecided when the budget is spent, with an interval of the rate
-    that holds although sampling stopped when it liked. See docs/weakened.md.
+    that is valid at any stopping time. See docs/weakened.md.
 
     Examples:
 
@@ -171,7 +171,7 @@ def curve(
         typer.Option(metavar="correct|misclassified|all", help="Inputs that the curve is about."),
     ] = "correct",
     most_inputs: Annotated[
-        int | None, typer.Option("--inputs", help="A random choice of so many of them.")
+        int | None, typer.Option("--inputs", help="Number of inputs, chosen at random.")
     ] = None,
     confidence: Annotated[
         float, typer.Option(help="Of the bounds for the population, at each radius.")

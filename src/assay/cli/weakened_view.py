@@ -179,9 +179,8 @@ def show_curve(found: Curve, folder: Path | None, as_json: bool) -> None:
     if not found.promise_holds:
         print_line("WARNING: this rule's error bound does not hold, so nothing bounds the shares.")
     print_line(
-        "Of the population, at least so many have a rate below eps, and at most so many one of "
-        f"eps' or less; both hold with confidence {found.head['confidence']:g}, in each row by "
-        "itself."
+        "Lower bound: the share of the population with a rate below eps; upper bound: that with "
+        f"eps' or less. Each row holds by itself with confidence {found.head['confidence']:g}."
     )
     for warning in found.checks["warnings"]:
         print_line(f"WARNING: {warning}")

@@ -242,6 +242,6 @@ def _short(value: Fraction) -> str:
     """A short decimal text of a rational, rounded towards minus infinity."""
     scaled = (value.numerator * 10**12) // value.denominator
     if scaled.bit_length() > 1000:
-        return "a number beyond all reason"
+        return "a number too large to print"
     digits = str(abs(scaled)).rjust(13, "0")
     return f"{'-' if scaled < 0 else ''}{digits[:-12]}.{digits[-12:]}"

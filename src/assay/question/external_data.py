@@ -147,7 +147,7 @@ def _bytes_of(tensor: TensorProto, where: str) -> int:
 
 def _read(piece: _Piece, where: str) -> bytes:
     try:
-        with open(os.open(piece.path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as stream:
+        with os.fdopen(os.open(piece.path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as stream:
             stream.seek(piece.offset)
             data = stream.read(piece.length)
     except OSError as error:

@@ -199,7 +199,8 @@ def attack_task(task: AttackTask) -> AttackRow:
     unrun = [result for result in results if result.note.startswith(NO_GRADIENTS)]
     whole = task.budget.whole and not unrun
     row = row_of(task.name, "" if truth is None else truth.answer, results, whole)
-    limits = f"{len(unrun)} attacks did not run: {unrun[0].note}" if unrun else ""
+    attacks = "1 attack" if len(unrun) == 1 else f"{len(unrun)} attacks"
+    limits = f"{attacks} did not run: {unrun[0].note}" if unrun else ""
     return replace(
         row,
         note="; ".join(filter(None, (row.note, limits))),
