@@ -300,7 +300,7 @@ def test_a_truth_that_is_not_proved_accuses_nobody(bench: Path, tmp_path: Path) 
     assert "has no truth, so that no answer can be called wrong" in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_mutant_is_shrunk(tmp_path: Path) -> None:
     """An unsound one; docs/shrink.md, which is run as well, has a bogus one."""
     mutant, instance = "mutant-last-disjunct-wins", "planted-01-000-violated"

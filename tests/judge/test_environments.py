@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tier import sized
 
 from assay.errors import BadInput
 from assay.judge import environments
@@ -127,7 +128,7 @@ def test_pip_fails(assay_home: Path) -> None:
     assert not (log.parent / "venv").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_another_recipe_replaces_the_environment(tmp_path: Path) -> None:
     made = install(verifier(recipe(tmp_path)))
     changed = replace(recipe(tmp_path), modules={"shim.py": "EXTRA = 2\n"})
@@ -139,7 +140,7 @@ def test_another_recipe_replaces_the_environment(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", sized([signal.SIGKILL], [signal.SIGINT, signal.SIGKILL]))
 def test_interrupted(tmp_path: Path, assay_home: Path, number: int) -> None:
     package, marker = tmp_path / "stuck", tmp_path / "begun"
     package.mkdir()

@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 from process_search import pids_with, wait_until
 from small_instances import instance, write_folder
+from tier import sized
 
 from assay.judge.run_folder import RESULTS_FILE, RUN_FILE
 from assay.suite.folder import BenchmarkFolder
 
-KILLS = 20
+KILLS = sized(6, 20)
 REPEAT = 90
 
 RUNNER = """

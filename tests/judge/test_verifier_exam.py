@@ -61,7 +61,7 @@ def test_an_operator_nobody_knows_is_unsupported_before_the_tool_runs(tmp_path: 
     assert "not an ONNX file" in result.detail
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("tool", ["linear", "marabou"])
 def test_so_do_the_others_of_the_audit(tool: str) -> None:
     assert "fails" not in marks(tool).values()

@@ -192,7 +192,7 @@ def test_float32_runs_agree_with_guarded_labels() -> None:
             assert asked(robust).violation.margin([Fraction(float(v)) for v in row]) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_largest_setting_is_made_and_checked() -> None:
     for instance in make(PolynomialKnobs(inputs=300, hidden=500, degree=22, delta=1e-4), 0):
         truth = instance.truth.to_json().encode()

@@ -160,7 +160,7 @@ def test_the_default_is_not_decided_by_branching_soon() -> None:
     assert decide(*asked(violated), deadline_s=60.0).verdict == "violated"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("activation", ["sigmoid", "tanh"])
 def test_large_ones_are_certified(activation: Any) -> None:
     knobs = SmoothPairsKnobs(

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import numpy_helper
 from pydantic import ValidationError
+from tier import sized
 
 from assay.bounds.interval_margin import excludes
 from assay.errors import CannotCertify
@@ -113,7 +114,7 @@ def test_the_spectral_norm_is_bounded_from_above(rows: int, columns: int, seed: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tokens", [2, 8, 16, 32])
+@pytest.mark.parametrize("tokens", sized([2, 8], [2, 8, 16, 32]))
 @pytest.mark.parametrize(("alpha", "epsilon"), [(2.0, 5e-4), (10.0, 1e-3), (5.0, 1e-2)])
 def test_the_papers_ranges_are_certified(tokens: int, alpha: float, epsilon: float) -> None:
     knobs = SoftmaxAttentionKnobs(
