@@ -20,7 +20,7 @@ from assay.judge.run_folder import RESULTS_FILE, RUN_FILE
 from assay.suite.folder import BenchmarkFolder
 
 KILLS = sized(6, 20)
-REPEAT = 90
+REPEAT = sized(40, 90)
 
 RUNNER = """
 import sys
