@@ -84,8 +84,12 @@ def test_planes_beyond_the_cube_decide_it_wholly() -> None:
     assert enclosed([], -1.0) == (1, 1)
 
 
+def test_an_exact_tie_belongs_to_the_share() -> None:
+    assert enclosed([0.0, 0.0], 0.0) == (1, 1)
+
+
 def test_nothing_is_claimed_where_nothing_is_known() -> None:
-    assert enclosed([0.0, 0.0], 0.0) == (0, 1)
+    assert enclosed([0.0, 0.0], 0.0, 1e-9) == (0, 1)
     assert enclosed([math.nan, 1.0], 0.0) == (0, 1)
     assert enclosed([1.0, 1.0], 0.5, math.inf) == (0, 1)
     assert enclosed([1.0, 1.0], -math.inf) == (1, 1)
