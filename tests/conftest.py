@@ -9,11 +9,16 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
 from tier import ALL
 
 from assay.suite.build import build
 from assay.suite.spec import load_suite
+
+# A busy machine is no failure: nothing here is timed.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 _CACHE = "ASSAY_CACHE"
 _OWNER = "ASSAY_CACHE_OF_TESTS"
