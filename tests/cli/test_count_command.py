@@ -148,7 +148,7 @@ def test_the_time_covers_all_boxes_and_the_samples(wide: Path) -> None:
         (("--samples", "-3"), "-3 samples"),
         (("--confidence", "1"), "confidence of 1"),
         (("--cells", "0"), "0 cells"),
-        (("--memory", "0.01"), "10 MiB are too little memory"),
+        (("--memory", "0.01"), "--memory 0.01 is not a limit"),
         (("--seed", "-1"), "seed -1"),
     ],
 )

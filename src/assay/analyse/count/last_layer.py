@@ -76,10 +76,9 @@ def _through_matrix(
     if matrix is None:
         return None
     alpha, beta = (Fraction(float(node.attributes.get(name, 1.0))) for name in ("alpha", "beta"))
-    columns = {o: matrix[:, o].tolist() for o in found}
     for unit in range(len(matrix) if alpha else 0):
         # Most rows end here at the first unit.
-        if sum(c * Fraction(columns[o][unit]) for o, c in found.items()):
+        if sum(c * Fraction(float(matrix[unit, o])) for o, c in found.items()):
             return None
     if node.op_type == "Gemm" and len(node.inputs) > 2 and node.inputs[2]:
         shape = network.shapes[node.outputs[0]]
@@ -88,12 +87,12 @@ def _through_matrix(
     return constant
 
 
-def _matrix(network: Network, node: Node) -> NDArray[np.float64] | None:
+def _matrix(network: Network, node: Node) -> NDArray[np.float32] | None:
     """[units, outputs] of a product that takes one row of units to one row of outputs."""
     held = network.initializers.get(node.inputs[1])
     if held is None or held.ndim != 2 or node.attributes.get("transA", 0):
         return None
-    matrix = np.asarray(held.T if node.attributes.get("transB", 0) else held, np.float64)
+    matrix = held.T if node.attributes.get("transB", 0) else held
     shapes = (network.shapes[node.inputs[0]], network.shapes[node.outputs[0]])
     fits = tuple(map(math.prod, shapes)) == matrix.shape
     return matrix if fits else None
