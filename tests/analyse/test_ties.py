@@ -147,6 +147,16 @@ def test_sides_of_equal_scores_are_halved_in_turn() -> None:
 
 
 def test_open_cells_do_not_use_up_the_exact_looks() -> None:
+    """Twelve kinks in three inputs: only small cells are affine, and every cell may hold a tie."""
+    graph, units = leaky(0, 3, 12)
+    hidden = graph.gemm(units, equal_rows(1, 12))
+    network = load(graph.build(graph.gemm(hidden, np.eye(2, dtype=np.float32))), "many kinks")
+    case = Case(square(3), Violation.misclassification(0, 2))
+    found = count(network, case, Settings(gap=0.9, seconds=20))
+    assert found.gap <= 0.9
+
+
+def test_an_output_that_is_exactly_zero_is_looked_at() -> None:
     """Sixteen kinks in three inputs: the sum is 0 where all are off, which only small cells are."""
     draw = np.random.default_rng(4)
     weight = draw.normal(size=(16, 3)).astype(np.float32)
