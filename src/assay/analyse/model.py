@@ -46,7 +46,8 @@ class Model:
 
     `queries` and `seconds` count what went through it; `rows` is the batch that suits it, found
     by doubling while batches stay short. `classes` is how many scores it gave first. `wide_run`
-    makes a `run` for float64 where there is one.
+    makes a `run` for float64 where there is one. `rounded_to` is what `run` rounds its inputs to,
+    where that is coarser than `dtype`, in which they are drawn and preprocessed.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Model:
     _most: int = _LARGEST_BATCH
     note: str = ""
     """What was chosen about the model that a person should know."""
+    rounded_to: torch.dtype | None = None
     _wide: Model | None = None
 
     def __post_init__(self) -> None:
@@ -85,6 +87,11 @@ class Model:
     @property
     def inputs(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def input_dtype(self) -> torch.dtype:
+        """The numbers that the model itself is given."""
+        return self.rounded_to or self.dtype
 
     def steady(self) -> Model:
         """A copy whose batches do not depend on the clock: chains would follow any rounding."""
@@ -106,6 +113,7 @@ class Model:
                 identity={**self.identity, **backend},
                 is_widened=True,
                 determinism=None,
+                rounded_to=None,
             )
         return self._wide
 
@@ -247,6 +255,7 @@ def runnable_model(
         preprocessing or Preprocessing(),
         torch.float64 if runnable.dtype == np.float64 else torch.float32,
         note="; ".join(notes),
+        rounded_to=torch.float16 if runnable.dtype == np.float16 else None,
     )
 
 
