@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import importlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -105,7 +106,7 @@ class Model:
                 run = self.wide_run()
             except Exception:  # anybody's module, which may not allow a copy
                 return None
-            backend = {"backend": "torch"} if "backend" in self.identity else {}
+            backend = _backend("torch") if "backend" in self.identity else {}
             self._wide = replace(
                 self,
                 run=run,
@@ -237,7 +238,7 @@ def runnable_model(
     identity: dict[str, object] = {
         "kind": "onnx",
         "sha256": runnable.sha256,
-        "backend": "onnxruntime",
+        **_backend("onnxruntime"),
         "output": runnable.output,
     }
     if options is not None and options.libraries:
@@ -277,7 +278,7 @@ def network_model(
             runner = None
     backend = "torch" if runner is None else "onnxruntime"
     run = _in_torch(network, dtype, place) if runner is None else _in_runtime(runner)
-    identity = {"kind": "onnx", "sha256": network.sha256, "backend": backend}
+    identity = {"kind": "onnx", "sha256": network.sha256, **_backend(backend)}
     shape = network.input_shape[1:] if network.input_shape[:1] == (1,) else network.input_shape
     return Model(
         network.place,
@@ -290,6 +291,12 @@ def network_model(
         note=_on_the_processor(network) if device is not None and device != place else "",
         wide_run=(lambda: _in_torch(network, torch.float64, place)) if known else None,
     )
+
+
+def _backend(package: str) -> dict[str, object]:
+    """What runs an ONNX file; another version may round in another way."""
+    found = importlib.import_module(package).__version__
+    return {"backend": package, "packages": {package: found}}
 
 
 def _on_the_processor(network: Network) -> str:
