@@ -60,7 +60,7 @@ def test_the_memory_bounds_the_cells() -> None:
     tensors = [getattr(search.cells, name) for name in search.cells.__dataclass_fields__]
     assert each == sum(t[0].numel() * t.element_size() for t in tensors)
     most = settings.cells_in_memory(each)
-    assert 0.5 * LEAST_MEMORY_MB * 1e6 < 2 * most * each < 0.75 * LEAST_MEMORY_MB * 1e6
+    assert 0.5 * LEAST_MEMORY_MB * 2**20 < 2 * most * each < 0.75 * LEAST_MEMORY_MB * 2**20
     assert search._most_cells == most
 
 
@@ -92,11 +92,18 @@ def widest_functional(monkeypatch: pytest.MonkeyPatch, memory_mb: int) -> int:
 def test_the_memory_bounds_what_is_computed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(memory_mb=LEAST_MEMORY_MB)
     assert widest_functional(monkeypatch, LEAST_MEMORY_MB) <= settings.numbers_at_once
-    assert settings.numbers_at_once * 8 < LEAST_MEMORY_MB * 1e6 / 50
+    assert settings.numbers_at_once * 8 < LEAST_MEMORY_MB * 2**20 / 50
+
+
+def test_two_gib_are_that_many_bytes() -> None:
+    """Three quarters hold the cells, two and a half times over."""
+    room = 2 * 1024**3 * 3 // 4
+    for settings in (Settings(), Settings(memory_mb=2048)):
+        assert settings.cells_in_memory(10**4) == room * 2 // (5 * 10**4)
 
 
 def test_too_little_memory_is_refused() -> None:
-    with pytest.raises(BadInput, match="10 MB are too little memory; allow 64 or more"):
+    with pytest.raises(BadInput, match=r"10 MiB are too little memory; .* \(0.0625 GiB\)"):
         Settings(memory_mb=10)
 
 

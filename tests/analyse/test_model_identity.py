@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import array
 import functools
 import importlib
 import logging
+import random
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +18,7 @@ import onnxruntime
 import pytest
 import torch
 
+from assay.analyse import value_digest
 from assay.analyse.model import callable_model, module_model
 from assay.analyse.model_identity import identity_changes
 from assay.analyse.named_model import model_named
@@ -167,6 +172,113 @@ def test_arguments_and_everything_held_count(make) -> None:  # type: ignore[no-u
     assert digest(make(1.0)) != digest(make(2.0))
 
 
+class Weights(np.ndarray):
+    """An array that may hold more than numbers."""
+
+
+class Table(dict):  # type: ignore[type-arg]
+    """A dict that may hold more than items."""
+
+
+class Row(list):  # type: ignore[type-arg]
+    """A list that may hold more than items."""
+
+
+class Name(str):
+    """A text that may hold more than characters."""
+
+
+def having(value, f: float):  # type: ignore[no-untyped-def]
+    value.factor = f
+    return value
+
+
+def fresh_function():  # type: ignore[no-untyped-def]
+    def scores(x: np.ndarray) -> np.ndarray:
+        return x
+
+    return scores
+
+
+class Circle:
+    def __init__(self, factor: float) -> None:
+        self.factor, self.sets = factor, {self}
+
+
+class Same:
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def __hash__(self) -> int:
+        return 1
+
+
+HELD = {
+    "an attribute of a function": lambda f: having(fresh_function(), f),
+    "a method of an array": lambda f: np.full((2, 2), f).dot,
+    "an operator of an array": lambda f: np.full((2, 2), f).__rmatmul__,
+    "a method of a dict": lambda f: {0: f}.get,
+    "bytearray": lambda f: bytearray([int(f)]),
+    "memoryview": lambda f: memoryview(bytes([int(f)])),
+    "array.array": lambda f: array.array("d", [f]),
+    "tuples in a set": lambda f: {("a", f), ("b", 0.0)},
+    "a set in a frozenset": lambda f: frozenset({frozenset({("a", f)})}),
+    "an object in its own set": Circle,
+    "an attribute of a dict": lambda f: having(Table(), f),
+    "an attribute of a list": lambda f: having(Row(), f),
+    "an attribute of a text": lambda f: having(Name("a"), f),
+    "an attribute of an array": lambda f: having(np.zeros(2).view(Weights), f),
+    "a mask": lambda f: np.ma.masked_array([1.0, 2.0], mask=[f == 1.0, False]),
+    "an attribute of a tensor": lambda f: having(torch.zeros(2), f),
+    "an attribute of a parameter": lambda f: having(torch.nn.Parameter(torch.zeros(2)), f),
+    "the factory of a defaultdict": lambda f: defaultdict(functools.partial(float, f)),
+    "a slice": lambda f: slice(np.full(2000, f)),
+    "values of a dict": lambda f: {0: f}.values(),
+    "an enumeration": lambda f: Enum("Level", {"LOW": f}).LOW,  # type: ignore[attr-defined]
+}
+
+
+@pytest.mark.parametrize("what", HELD)
+def test_nothing_that_a_value_holds_is_passed_over(what: str) -> None:
+    def identity_with(factor: float) -> dict[str, object]:
+        held = functools.partial(scaled, factor=HELD[what](factor))
+        return dict(callable_model(held, (2,), name="same").identity)
+
+    first, again, other = (identity_with(f) for f in (1.0, 1.0, 2.0))
+    assert first == again
+    assert first["sha256"] != other["sha256"]
+    assert len(first["not_covered"]) == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (iter([1.0]), "list_iterator"),
+        (map(abs, [1.0]), "map"),
+        ((x for x in (1.0,)), "generator"),
+        (np.frompyfunc(lambda x: x, 1, 1), "numpy.ufunc of a Python function"),
+    ],
+)
+def test_what_shows_no_content_is_listed(value: object, kind: str) -> None:
+    found = callable_model(functools.partial(scaled, factor=value), (2,)).identity
+    assert f"what a {kind} holds" in found["not_covered"]  # type: ignore[operator]
+
+
+def test_the_order_of_a_set_does_not_matter() -> None:
+    """Both members belong to the same slot of the table, where the first comes first."""
+    one, other = {Same(1), Same(2)}, {Same(2), Same(1)}
+    assert [held.factor for held in one] != [held.factor for held in other]
+    assert digest(Caller(one)) == digest(Caller(other))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("draw", [random.random, random.gauss, np.random.rand])
+def test_random_numbers_of_the_process_are_no_part_of_a_model(draw) -> None:  # type: ignore[no-untyped-def]
+    before = digest(functools.partial(scaled, factor=draw))
+    random.random()
+    np.random.rand()
+    assert digest(functools.partial(scaled, factor=draw)) == before
+
+
 def test_functions_without_a_name_are_told_apart() -> None:
     one, other = (lambda x: x), (lambda x: -x)
     assert digest(one) != digest(other)
@@ -186,6 +298,13 @@ def test_what_cannot_be_read_is_said() -> None:
     lock = __import__("_thread").allocate_lock()
     found = callable_model(functools.partial(scaled, factor=lock), (2,)).identity
     assert "what a _thread.lock holds" in found["not_covered"]  # type: ignore[operator]
+
+
+def test_values_beyond_the_limit_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(value_digest, "MOST_VALUES", 1000)
+    many = functools.partial(scaled, factor=[[n] for n in range(2000)])
+    found = callable_model(many, (2,)).identity["not_covered"]
+    assert found[1:] == ["what the model holds beyond its first 1,000 values"]  # type: ignore[index]
 
 
 def test_the_state_of_a_process_is_no_part_of_a_model() -> None:

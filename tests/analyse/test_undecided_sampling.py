@@ -74,3 +74,57 @@ def test_nothing_is_sampled_where_nothing_is_left_or_asked() -> None:
     case = asked(square(2), [at_most(0, 0)])
     assert sample_undecided(counted(linear([[1, 2]], [0]), case, Settings(samples=10))) is None
     assert sample_undecided(counted(size_of_two(), case, Settings(gap=0.5))) is None
+
+
+class LateClock:
+    """Each look takes a second, and long `after` so many looks: a block that dawdles."""
+
+    def __init__(self, after: int) -> None:
+        self.looks, self.after = 0, after
+
+    def __call__(self) -> float:
+        self.looks += 1
+        return self.looks + (1e6 if self.looks > self.after else 0)
+
+
+def test_the_number_of_points_is_fixed_before_any_is_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """How long a block takes depends on its points: then it must not decide how many there are."""
+    from assay.analyse.count import undecided
+
+    found, looks_at_blocks = [], []
+    violating = undecided._violating
+    for _ in range(2):
+        # The pilot is over by the looks at which the first run ended; what comes later is slow.
+        clock = LateClock(looks_at_blocks[-1] if looks_at_blocks else 10**9)
+        search = Search(size_of_two(), DIAMOND, Settings(gap=0.2, samples=10**7), clock=clock)
+        search.settings = replace(search.settings, seconds=60.0)
+        search.run()
+        begun = clock.looks
+
+        def watched(*rest: object, seen: LateClock = clock) -> object:
+            looks_at_blocks.append(seen.looks)
+            return violating(*rest)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(undecided, "_violating", watched)
+        found.append(sample_undecided(search))
+        # The last block is drawn after the last look, as the first one that counts was.
+        assert looks_at_blocks[-1] == clock.looks < begun + 6
+    assert found[0] is not None
+    assert found[0] == found[1]
+    assert 8 * 4096 <= found[0].samples < 10**7
+
+
+def test_a_pilot_is_no_part_of_the_sample() -> None:
+    """As many points as the pilot allows are the same as when they were asked for."""
+    clock = LateClock(10**9)
+    search = Search(
+        size_of_two(), DIAMOND, Settings(gap=0.2, seconds=60, samples=10**7, seed=2), clock=clock
+    )
+    search.run()
+    planned = sample_undecided(search)
+    assert planned is not None
+    search.settings = replace(search.settings, seconds=1e9, samples=planned.samples)
+    again = sample_undecided(search)
+    assert again == replace(planned, asked=planned.samples)

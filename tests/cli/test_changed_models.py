@@ -50,3 +50,18 @@ def test_an_edited_model_is_no_part_of_the_old_curve(
     assert f"as it was before the file {file}" in line
     assert "choose another folder" in line
     assert {path.name: path.read_bytes() for path in (tmp_path / "curve").iterdir()} == kept
+
+
+def test_weights_set_on_a_function_are_no_part_of_the_old_curve(tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(
+        "import numpy as np\ndef net(x):\n    return x @ net.w\nnet.w = np.load('w.npy')\n"
+    )
+    np.savez(tmp_path / "data.npz", inputs=np.eye(2), labels=np.arange(2))
+    words = ("weakened", "curve", "nets.py:net", "data.npz", "--radii", "0.1", "--eps", "0.1")
+    words = (*words, "-o", "curve", "--points", "all")
+    np.save(tmp_path / "w.npy", np.eye(2, dtype=np.float32))
+    assert assay(*words, cwd=tmp_path).returncode == 0
+    np.save(tmp_path / "w.npy", -np.eye(2, dtype=np.float32))
+    done = assay(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "as it was before what the model holds" in done.stderr

@@ -135,7 +135,8 @@ def test_the_time_covers_all_boxes_and_the_samples(wide: Path) -> None:
     for one in found:
         assert 0 < one["sampled"]["samples"] < one["sampled"]["asked"] == 10**8
     shown = assay("count", wide, wide.with_suffix(".vnnlib"), *options[:-1]).stdout
-    assert "the time was over before all 100,000,000 points were drawn" in shown
+    assert "the time was too short for all 100,000,000 points" in shown
+    assert "(2 s with start-up, all 3 boxes of the file and sampling)" in shown
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_the_time_covers_all_boxes_and_the_samples(wide: Path) -> None:
         (("--samples", "-3"), "-3 samples"),
         (("--confidence", "1"), "confidence of 1"),
         (("--cells", "0"), "0 cells"),
-        (("--memory", "0.01"), "10 MB are too little memory"),
+        (("--memory", "0.01"), "--memory 0.01 is not a limit"),
         (("--seed", "-1"), "seed -1"),
     ],
 )
@@ -188,6 +189,25 @@ def test_the_time_is_kept_and_what_is_proved_is_printed(wide: Path) -> None:
     (found,) = json.loads(done.stdout)["counts"]
     assert found["ending"] == "time"
     assert found["undecided_cells"] > 0
+
+
+def test_the_time_that_is_over_includes_start_up(wide: Path) -> None:
+    shown = assay("count", wide, wide.with_suffix(".vnnlib"), "--time", "0.5").stdout
+    assert " s of counting; the time is over (0.5 s with start-up)\n" in shown
+
+
+def test_one_is_not_several(size: Path, tmp_path: Path) -> None:
+    query = written(tmp_path, DIAMOND)
+    shown = assay("count", size, query, "--gap", "0.9", "--cells", "1", "--samples", "1").stdout
+    assert "; 1 box in " in shown
+    assert "\n1 cell, 1 of the box, is not fully decided\n" in shown
+    assert "by 1 random point of that cell (seed 0)" in shown
+
+
+def test_memory_is_in_gib(size: Path, tmp_path: Path) -> None:
+    query = written(tmp_path, DIAMOND)
+    found = assay("count", size, query, "--gap", "0.1", "--memory", "2", "--json")
+    assert json.loads(found.stdout)["settings"]["memory_mb"] == 2048
 
 
 def test_ctrl_c_prints_what_is_proved_so_far(wide: Path) -> None:

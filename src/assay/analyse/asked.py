@@ -68,8 +68,8 @@ class Asked:
 
     @property
     def numbers(self) -> str:
-        """What the model ran in: float32 or float64."""
-        return str(self.model.dtype).removeprefix("torch.")
+        """What the model ran in: float16, float32 or float64."""
+        return str(self.model.input_dtype).removeprefix("torch.")
 
     @property
     def warnings(self) -> Iterator[str]:
@@ -142,7 +142,7 @@ def of_files(
     if not isinstance(opened, Runnable):
         return of_case(opened, case, device=device)
     model = runnable_model(opened, options=options, device=device)
-    return Asked(model, Unviolated(case.violation), BoxRegion.enclosing(case.box))
+    return asked_about(model, Unviolated(case.violation), BoxRegion.enclosing(case.box))
 
 
 def only_case(cases: tuple[Case, ...], place: Path) -> Case:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import importlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -46,7 +47,8 @@ class Model:
 
     `queries` and `seconds` count what went through it; `rows` is the batch that suits it, found
     by doubling while batches stay short. `classes` is how many scores it gave first. `wide_run`
-    makes a `run` for float64 where there is one.
+    makes a `run` for float64 where there is one. `rounded_to` is what `run` rounds its inputs to,
+    where that is coarser than `dtype`, in which they are drawn and preprocessed.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Model:
     _most: int = _LARGEST_BATCH
     note: str = ""
     """What was chosen about the model that a person should know."""
+    rounded_to: torch.dtype | None = None
     _wide: Model | None = None
 
     def __post_init__(self) -> None:
@@ -86,6 +89,11 @@ class Model:
     def inputs(self) -> int:
         return math.prod(self.shape)
 
+    @property
+    def input_dtype(self) -> torch.dtype:
+        """The numbers that the model itself is given."""
+        return self.rounded_to or self.dtype
+
     def steady(self) -> Model:
         """A copy whose batches do not depend on the clock: chains would follow any rounding."""
         rows = max(1, min(_LARGEST_BATCH, _STEADY_NUMBERS[self.device.type] // self.inputs))
@@ -98,7 +106,7 @@ class Model:
                 run = self.wide_run()
             except Exception:  # anybody's module, which may not allow a copy
                 return None
-            backend = {"backend": "torch"} if "backend" in self.identity else {}
+            backend = _backend("torch") if "backend" in self.identity else {}
             self._wide = replace(
                 self,
                 run=run,
@@ -106,6 +114,7 @@ class Model:
                 identity={**self.identity, **backend},
                 is_widened=True,
                 determinism=None,
+                rounded_to=None,
             )
         return self._wide
 
@@ -229,7 +238,7 @@ def runnable_model(
     identity: dict[str, object] = {
         "kind": "onnx",
         "sha256": runnable.sha256,
-        "backend": "onnxruntime",
+        **_backend("onnxruntime"),
         "output": runnable.output,
     }
     if options is not None and options.libraries:
@@ -247,6 +256,7 @@ def runnable_model(
         preprocessing or Preprocessing(),
         torch.float64 if runnable.dtype == np.float64 else torch.float32,
         note="; ".join(notes),
+        rounded_to=torch.float16 if runnable.dtype == np.float16 else None,
     )
 
 
@@ -268,7 +278,7 @@ def network_model(
             runner = None
     backend = "torch" if runner is None else "onnxruntime"
     run = _in_torch(network, dtype, place) if runner is None else _in_runtime(runner)
-    identity = {"kind": "onnx", "sha256": network.sha256, "backend": backend}
+    identity = {"kind": "onnx", "sha256": network.sha256, **_backend(backend)}
     shape = network.input_shape[1:] if network.input_shape[:1] == (1,) else network.input_shape
     return Model(
         network.place,
@@ -281,6 +291,12 @@ def network_model(
         note=_on_the_processor(network) if device is not None and device != place else "",
         wide_run=(lambda: _in_torch(network, torch.float64, place)) if known else None,
     )
+
+
+def _backend(package: str) -> dict[str, object]:
+    """What runs an ONNX file; another version may round in another way."""
+    found = importlib.import_module(package).__version__
+    return {"backend": package, "packages": {package: found}}
 
 
 def _on_the_processor(network: Network) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.analyse import value_digest
 from assay.analyse.source_files import sources_of
 from assay.analyse.value_digest import ValueDigest
 
@@ -29,11 +30,14 @@ def python_identity(model: Any, file: Path | None = None) -> dict[str, object]:
         "sha256": values.sha256,
         "source": found.files,
         "packages": found.packages,
-        "not_covered": [NEVER_COVERED, *(f"what a {kind} holds" for kind in sorted(values.unread))],
+        "not_covered": [NEVER_COVERED, *_unread(values), *found.not_covered],
     }
 
 
-IDENTITY_KEYS = {"sha256": "what the model holds (weights, settings, arguments)"}
+def _unread(values: ValueDigest) -> Iterator[str]:
+    yield from (f"what a {kind} holds" for kind in sorted(values.unread))
+    if values.is_cut:
+        yield f"what the model holds beyond its first {value_digest.MOST_VALUES:,} values"
 
 
 def identity_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
@@ -43,9 +47,8 @@ def identity_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Itera
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) != new.get(name):
                 yield f"{what} {name}"
-    for key, words in IDENTITY_KEYS.items():
-        if before.get(key) != now.get(key):
-            yield words
+    if before.get("sha256") != now.get("sha256"):
+        yield "what the model holds (weights, settings, arguments)"
 
 
 def _table(value: object) -> Mapping[str, object]:

@@ -28,8 +28,8 @@ _PROBES = (32, 512, 8192)
 _SMOOTH = 8
 """Different scores of as many points: more than a model has that gives only classes."""
 _REMEDY = "give a larger radius or box, or move the inputs closer to 0"
-_NAMES = {torch.float32: "float32", torch.float64: "float64"}
-_NUMBERS = {torch.float32: np.float32, torch.float64: np.float64}
+_NAMES = {torch.float16: "float16", torch.float32: "float32", torch.float64: "float64"}
+_NUMBERS = {torch.float16: np.float16, torch.float32: np.float32, torch.float64: np.float64}
 
 
 def precise_enough(model: Model, region: Region) -> Model:
@@ -57,13 +57,17 @@ def precise_enough(model: Model, region: Region) -> Model:
 def _refuse_overflow(model: Model, region: Region) -> None:
     box = region.box if isinstance(region, Ball) else region
     factor, shift = _preprocessing(model, box)
-    ends = [box.lower, box.upper, box.lower * factor + shift, box.upper * factor + shift]
-    most = float(max(abs(end).max() for end in ends))
-    if most > torch.finfo(model.dtype).max / 4:
-        raise BadInput(
-            f"{model.name}: inputs as large as {most:g} overflow {_NAMES[model.dtype]}; give a "
-            "smaller radius or box"
-        )
+    given = [box.lower * factor + shift, box.upper * factor + shift]
+    limits = [([box.lower, box.upper, *given], model.dtype, torch.finfo(model.dtype).max / 4)]
+    if model.rounded_to is not None:
+        limits.append((given, model.rounded_to, torch.finfo(model.rounded_to).max))
+    for ends, dtype, limit in limits:
+        most = float(max(abs(end).max() for end in ends))
+        if most > limit:
+            raise BadInput(
+                f"{model.name}: inputs as large as {most:g} overflow {_NAMES[dtype]}; give a "
+                "smaller radius or box"
+            )
 
 
 def refuse_coarse_box(name: str, box: BoxRegion) -> None:
@@ -77,7 +81,7 @@ def _too_coarse(model: Model, region: Region) -> str | None:
     """Which input has too few numbers, in words; None if none has."""
     box = region.box if isinstance(region, Ball) else region
     found = _words(region, box, _spacing(model, box))
-    return None if found is None else found.format(_NAMES[model.dtype])
+    return None if found is None else found.format(_NAMES[model.input_dtype])
 
 
 def _words(region: Region, box: BoxRegion, spacing: NDArray[np.float64]) -> str | None:
@@ -112,11 +116,12 @@ def _widths(region: Region, box: BoxRegion) -> NDArray[np.float64]:
 
 
 def _spacing(model: Model, box: BoxRegion) -> NDArray[np.float64]:
-    """Of the model's numbers at each input, before and after preprocessing, in the input's unit."""
+    """Of the numbers at each input, before preprocessing and as the model gets them, in the input's
+    unit."""
     factor, shift = _preprocessing(model, box)
     ends = [abs(end * factor + shift) for end in (box.lower, box.upper)]
     plain = _apart(np.maximum(abs(box.lower), abs(box.upper)), model.dtype)
-    return np.maximum(plain, _apart(np.maximum(*ends), model.dtype) / abs(factor))
+    return np.maximum(plain, _apart(np.maximum(*ends), model.input_dtype) / abs(factor))
 
 
 def _apart(size: NDArray[np.float64], dtype: torch.dtype) -> NDArray[np.float64]:

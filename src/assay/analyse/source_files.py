@@ -15,9 +15,10 @@ import os
 import sys
 import sysconfig
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -28,17 +29,19 @@ MOST_FILES = 2_000
 
 @dataclass(frozen=True)
 class Sources:
-    """Hashes of the user's own files, by path from the first one's folder; versions of packages."""
+    """Hashes of the user's own files, by path from the first one's folder; versions of packages;
+    in words, what neither reaches."""
 
     files: dict[str, str]
     packages: dict[str, str]
+    not_covered: tuple[str, ...] = ()
 
 
 def sources_of(files: Iterable[Path]) -> Sources:
     """The files given, whosever they are, and those of the user's own that they import."""
     importlib.invalidate_caches()  # a file may have come a moment ago
     first = [path.resolve() for path in files]
-    waiting, seen, packages = deque(first), set(first), dict[str, str]()
+    waiting, seen, packages = deque(first), set(first), dict[str, str | None]()
     while waiting and len(seen) < MOST_FILES:
         path = waiting.popleft()
         if not is_own(path):
@@ -46,13 +49,21 @@ def sources_of(files: Iterable[Path]) -> Sources:
         for name, places in _imported(path):
             found = _located(name, places)
             own = [each for each in found if is_own(each)]
-            if not own:
-                packages |= _version(name.split(".")[0])
+            package = name.split(".")[0]
+            is_here = places is None and (found or package in sys.modules)
+            if not own and is_here and package not in packages:
+                packages[package] = _version(package)
             waiting.extend(each for each in own if each not in seen)
             seen.update(own)
     here = first[0].parent if first else Path.cwd()
     hashes = {Path(os.path.relpath(path, here)).as_posix(): _sha256(path) for path in seen}
-    return Sources(dict(sorted(hashes.items())), dict(sorted(packages.items())))
+    versions = {name: version for name, version in sorted(packages.items()) if version is not None}
+    # Python's own library goes with Python
+    unknown = sorted(packages.keys() - versions.keys() - sys.stdlib_module_names)
+    missed = [f"the version of {name}, which does not tell it" for name in unknown]
+    if waiting:
+        missed.append(f"files that are imported beyond the first {MOST_FILES:,}")
+    return Sources(dict(sorted(hashes.items())), versions, tuple(missed))
 
 
 def is_own(path: Path) -> bool:
@@ -108,11 +119,24 @@ def _located(name: str, places: Sequence[str] | None) -> list[Path]:
     return found
 
 
-def _version(package: str) -> dict[str, str]:
-    if package in sys.stdlib_module_names or package not in sys.modules:
-        return {}
-    version = getattr(sys.modules[package], "__version__", None)
-    return {package: version} if isinstance(version, str) else {}
+def _version(package: str) -> str | None:
+    """As the package says itself, or as what installed it does."""
+    if package in sys.stdlib_module_names:
+        return None
+    version = getattr(sys.modules.get(package), "__version__", None)
+    if isinstance(version, str):
+        return version
+    names = _distributions().get(package, ())
+    found = {name: metadata.version(name) for name in sorted(set(names))}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    # several may share one name, as those in `google` do
+    return ", ".join(f"{name} {version}" for name, version in found.items()) or None
+
+
+@cache
+def _distributions() -> Mapping[str, Sequence[str]]:
+    return metadata.packages_distributions()
 
 
 def _sha256(path: Path) -> str:

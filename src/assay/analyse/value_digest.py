@@ -1,37 +1,58 @@
 """One hash of everything that a model in Python holds: weights, settings, arguments, globals.
 
 Values are walked from the model on: parameters and buffers, attributes, what a function has as
-defaults and closure, and the globals that it and the user's functions behind it name. Code itself
-is not looked into where it has a source file, for that is hashed elsewhere. What has no content
-that could be read (a session of ONNX Runtime, an open file) counts by its type and is listed.
+attributes, defaults and closure, and the globals that it and the user's functions behind it name.
+Code itself is not looked into where it has a source file, for that is hashed elsewhere. What has no
+content that could be read (a session of ONNX Runtime, an open file, an iterator) counts by its type
+and is listed.
 """
 
 from __future__ import annotations
 
+import array
 import builtins
 import functools
 import hashlib
+import itertools
+import random
 import sys
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections import ChainMap, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GenericAlias,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    UnionType,
+)
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from assay.analyse.code_contents import compiled_text, contents_of, names_in, uncompiled
+from assay.analyse.object_contents import additions_to, attributes_of, network_file, state_of
 from assay.analyse.source_files import is_own
 
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), type(...), range, Path)
 _OF_TORCH = (torch.dtype, torch.device, torch.layout, torch.memory_format)
-_BY_NAME = (*_OF_TORCH, np.dtype, Enum, slice, Fraction, Decimal)
+_BY_NAME = (*_OF_TORCH, np.dtype, Fraction, Decimal, GenericAlias, UnionType)
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_CONTAINERS = (Mapping, list, tuple, deque, set, frozenset, *_VIEWS)
+_PROCESS_DICE = tuple(getattr(each, "__self__") for each in (random.random, np.random.rand))  # noqa: B009
+"""Random numbers that a whole process shares; their state is no part of a model."""
 _LOOKED_INTO = {"types", "argparse", "functools", "random", "collections"}
 """Of Python's own library; its loggers, locks and files hold the state of a process."""
+_OF_CLASSES = {"builtins", "_collections"}
 _NO_SETTINGS = {"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training"}
 _DEEPEST = 8
 """Dots in a name such as package.module.value."""
@@ -39,15 +60,18 @@ MOST_VALUES = 200_000
 
 
 class ValueDigest:
-    """`sha256` of the values added; `unread` names the types that have no readable content, and
-    `files` the source files of the user's functions and classes on the way."""
+    """`sha256` of the values added; `unread` names the types that have no readable content, `files`
+    the source files of the user's functions and classes on the way, and `is_cut` tells whether
+    there were more values than `MOST_VALUES`."""
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
-        self._seen: dict[int, int] = {}
+        self._seen: ChainMap[int, str] = ChainMap()
         self._held: list[Any] = []  # an id belongs to a value for as long as that lives
+        self._visits = itertools.count()
         self.unread: set[str] = set()
         self.files: dict[Path, None] = {}
+        self.is_cut = False
 
     @property
     def sha256(self) -> str:
@@ -57,19 +81,28 @@ class ValueDigest:
         """Add a value and all that it holds; each object once, so that circles end."""
         waiting = [value]
         while waiting:
-            value = waiting.pop()
-            if isinstance(value, _PLAIN):
+            value = uncompiled(waiting.pop())
+            if isinstance(value, _PLAIN) and not getattr(value, "__dict__", None):
                 self._note(type(value).__name__, str(value))
                 continue
             if id(value) in self._seen:
-                self._note("again", str(self._seen[id(value)]))
+                self._note("again", self._seen[id(value)])
                 continue
-            if len(self._seen) >= MOST_VALUES:
-                self.unread.add(f"values beyond the first {MOST_VALUES:,}")
+            if next(self._visits) >= MOST_VALUES:
+                self.is_cut = True
                 return
-            self._seen[id(value)] = len(self._seen)
+            self._seen[id(value)] = f"{len(self._seen.maps)} {len(self._seen.maps[0])}"
             self._held.append(value)
             waiting.extend(reversed(list(self._parts(value))))
+
+    def _inner(self, value: Any) -> str:
+        """The digest of a member of a set, which does not depend on the other members."""
+        inner = ValueDigest()
+        inner._seen, inner._visits = self._seen.new_child(), self._visits
+        inner.unread, inner.files = self.unread, self.files
+        inner.add(value)
+        self.is_cut = self.is_cut or inner.is_cut
+        return inner.sha256
 
     def _note(self, kind: str, content: str | bytes | memoryview = b"") -> None:
         data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
@@ -78,37 +111,98 @@ class ValueDigest:
 
     def _parts(self, value: Any) -> Iterator[Any]:
         """Note what a value is by itself; give what it holds."""
-        if isinstance(value, Tensor):
+        if any(value is dice for dice in _PROCESS_DICE):
+            self._note("random numbers of the process")
+        elif isinstance(value, Tensor):
             yield from self._tensor(value)
+            yield from additions_to(value, Tensor, torch.nn.Parameter)
         elif isinstance(value, np.ndarray | np.generic):
             yield from self._array(np.asarray(value))
-        elif isinstance(value, Mapping):
-            self._note(type(value).__name__, str(len(value)))
-            for key, held in value.items():
-                yield from (key, held)
+            if not isinstance(value, np.memmap):  # which adds the place of its file
+                yield from additions_to(value, np.ndarray)
+        elif isinstance(value, Enum):
+            self._note(type(value).__name__, value.name)
+            yield value.value
+        elif isinstance(value, _PLAIN):
+            self._note(type(value).__name__, str(value))
+            yield from additions_to(value)
         elif isinstance(value, _BY_NAME):
             self._note(type(value).__name__, str(value))
-        elif isinstance(value, list | tuple | deque):
-            self._note(type(value).__name__, str(len(value)))
-            yield from value
-        elif isinstance(value, set | frozenset):
-            plain = sorted(repr(held) for held in value if isinstance(held, _PLAIN))
-            self._note(type(value).__name__, f"{len(value)} {' '.join(plain)}")
+        elif isinstance(value, _CONTAINERS):
+            yield from self._container(value)
+        elif isinstance(value, bytearray | memoryview | array.array):
+            yield from self._buffer(value)
         elif isinstance(value, functools.partial):
             self._note("partial")
-            yield from (value.func, value.args, value.keywords)
-        elif isinstance(value, MethodType):
-            yield from (value.__self__, value.__func__)
-        elif isinstance(value, FunctionType):
-            yield from self._function(value)
-        elif isinstance(value, ModuleType | BuiltinFunctionType | np.ufunc):
-            self._note("named", value.__name__)
+            yield from (
+                value.func,
+                value.args,
+                value.keywords,
+                *additions_to(value, functools.partial),
+            )
         elif isinstance(value, type):
             yield from self._class(value)
         elif isinstance(value, torch.nn.Module):
             yield from self._module(value)
+        elif isinstance(value, ModuleType | np.ufunc):
+            self._note("named", value.__name__)
+            if value.__name__.endswith(" (vectorized)"):  # as numpy.frompyfunc calls it
+                self.unread.add("numpy.ufunc of a Python function")
         else:
-            yield from self._object(value)
+            found = self._code_parts(value)
+            yield from self._object(value) if found is None else found
+
+    def _code_parts(self, value: Any) -> Iterable[Any] | None:
+        """What belongs to functions and their kin; None for anything else."""
+        if isinstance(value, MethodType):
+            return (value.__self__, value.__func__)
+        if isinstance(value, FunctionType):
+            return self._function(value)
+        if isinstance(value, BuiltinFunctionType | MethodWrapperType):
+            self._note("named", value.__name__)
+            bound = value.__self__
+            # a function of a module is bound to that, one of pybind11 to its own address
+            named = isinstance(bound, ModuleType) or type(bound).__name__ == "PyCapsule"
+            return () if named else (bound,)
+        if isinstance(value, CodeType):
+            return contents_of(value)
+        if isinstance(value, CellType):
+            try:
+                return (value.cell_contents,)
+            except ValueError:  # a name that was never given a value
+                return ("empty",)
+        if isinstance(value, staticmethod | classmethod):
+            return (value.__func__,)
+        if isinstance(value, property):
+            return (value.fget, value.fset, value.fdel)
+        if isinstance(value, slice):
+            return (value.start, value.stop, value.step)
+        return None
+
+    def _container(self, value: Any) -> Iterator[Any]:
+        self._note(type(value).__name__, str(len(value)))
+        if isinstance(value, Mapping):
+            for key, held in value.items():
+                yield from (key, held)
+        elif isinstance(value, set | frozenset):
+            exact = {*_PLAIN}
+            members = (repr(m) if type(m) in exact else self._inner(m) for m in value)
+            self._note("members", " ".join(sorted(members)))
+        else:
+            yield from value
+        if isinstance(value, defaultdict):
+            yield value.default_factory
+        yield from additions_to(value)
+
+    def _buffer(self, value: Any) -> Iterator[Any]:
+        try:
+            view = memoryview(value)
+        except ValueError:  # released
+            self.unread.add(type(value).__qualname__)
+            return
+        self._note(type(value).__name__, f"{view.format} {view.shape}")
+        self._note("content", view.tobytes())
+        yield from additions_to(value, array.array)
 
     def _tensor(self, value: Tensor) -> Iterator[Any]:
         self._note("tensor", f"{value.dtype} {tuple(value.shape)} {value.layout}")
@@ -132,23 +226,16 @@ class ValueDigest:
 
     def _function(self, function: FunctionType) -> Iterator[Any]:
         self._note("function", f"{function.__module__}.{function.__qualname__}")
-        compiled = vars(function).get("_torchdynamo_orig_callable")
-        if compiled is not None:
-            yield compiled  # what surrounds it is the state of a compiler
-            return
         yield from (function.__defaults__, function.__kwdefaults__)
-        for cell in function.__closure__ or ():
-            try:
-                yield cell.cell_contents
-            except ValueError:  # a name that was never given a value
-                self._note("empty")
+        yield from function.__closure__ or ()
+        yield attributes_of(function)
         code = function.__code__
         own = self._source(code.co_filename)
         if not own and Path(code.co_filename).is_file():
             return  # a package's, whose version counts
         if not own or function.__name__ == "<lambda>":
-            yield from _code(code)  # no file, or a name that does not tell it from another
-        names = set(_names(code))
+            yield from contents_of(code)  # no file, or a name that does not tell it from another
+        names = set(names_in(code))
         for name in sorted(names & function.__globals__.keys()):
             value = function.__globals__[name]
             if getattr(builtins, name, None) is not value:
@@ -173,19 +260,14 @@ class ValueDigest:
         for name, value in sorted(vars(kind).items()):
             if name.startswith(("__", "_abc_")) and not isinstance(value, FunctionType):
                 continue
-            if isinstance(value, staticmethod | classmethod):
-                value = value.__func__
-            yield from (name, value.fget if isinstance(value, property) else value)
+            yield from (name, value)
 
     def _module(self, module: torch.nn.Module) -> Iterator[Any]:
-        if "_orig_mod" in module._modules:  # what torch.compile was given
-            yield module._modules["_orig_mod"]
-            return
         yield type(module)
         for name, held in (*module._parameters.items(), *module._buffers.items()):
             yield from (name, held)
         yield from (part for pair in module._modules.items() for part in pair)
-        code = _compiled_code(module)
+        code = compiled_text(module)
         if code is not None:
             self._note("code", code)
             return
@@ -197,14 +279,14 @@ class ValueDigest:
         kind = type(value)
         yield kind
         package = kind.__module__.split(".")[0]
-        if package == "builtins":
-            return  # descriptors and the like, which hold nothing
+        if kind is object or (package in _OF_CLASSES and hasattr(kind, "__get__")):
+            return  # marks, and the slots and methods of a class, which hold nothing
         hidden = package in sys.stdlib_module_names and package not in _LOOKED_INTO
-        state = None if hidden else _state(value)
+        state = None if hidden else state_of(value)
         if state is None:
-            self.unread.add(f"{kind.__module__}.{kind.__qualname__}")
+            self.unread.add(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins."))
         elif package == "onnxruntime" and isinstance(state, dict):
-            yield _network_file(state)
+            yield network_file(state)
         yield state
 
     def _source(self, file: str | None) -> bool:
@@ -213,52 +295,3 @@ class ValueDigest:
             return False
         self.files.setdefault(path)
         return True
-
-
-def _state(value: Any) -> Any:
-    """What an object holds, None where it does not show that."""
-    try:
-        state = value.__getstate__()
-    except Exception:  # anybody's code, which may refuse
-        state = getattr(value, "__dict__", None)
-    if isinstance(state, dict):
-        return {key: state[key] for key in sorted(state, key=str)}
-    return state
-
-
-def _network_file(session: dict[str, Any]) -> str | None:
-    """The hash of the file that a session of ONNX Runtime was made from."""
-    path = session.get("_model_path")
-    try:
-        return None if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except (OSError, TypeError):
-        return None
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """Every name that code, or code inside of it, may look up."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
-
-
-def _code(code: CodeType) -> Iterator[Any]:
-    yield from (code.co_code, code.co_names, code.co_varnames)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _code(constant)
-        else:
-            yield constant
-
-
-def _compiled_code(module: torch.nn.Module) -> str | None:
-    """The text of a module that has its code inside: TorchScript, torch.fx."""
-    if not isinstance(module, torch.jit.ScriptModule | torch.fx.GraphModule):
-        return None
-    try:
-        if isinstance(module, torch.fx.GraphModule):
-            return str(module.code)
-        return str(module._c.dump_to_str(True, True, False))
-    except (AttributeError, RuntimeError):  # a container has none
-        return ""

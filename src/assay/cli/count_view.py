@@ -38,7 +38,8 @@ def counting_progress(number: int, cases: int) -> Iterator[Callable[[Counted], N
     with told_progress(which) as say:
 
         def heard(so_far: Counted) -> None:
-            say(f"gap {float(so_far.gap):.2g} after {so_far.boxes:,} boxes, {so_far.seconds:.0f} s")
+            boxes = _number(so_far.boxes, "box", "boxes")
+            say(f"gap {float(so_far.gap):.2g} after {boxes}, {so_far.seconds:.0f} s")
 
         yield heard
 
@@ -57,31 +58,52 @@ def show_counts(
     for number, answer in enumerate(answers, start=1):
         if cases > 1:
             print_line(f"box {number} of {cases}:")
-        _print_answer(answer)
+        _print_answer(answer, settings, cases)
     if len(answers) < cases:
         print(f"assay: stopped before box {len(answers) + 1} of {cases}", file=sys.stderr)
 
 
-def _print_answer(answer: Answer) -> None:
+def _print_answer(answer: Answer, settings: Settings, cases: int) -> None:
     found, sampled = answer.counted, answer.sampled
     low, high = rounded_decimal(found.lower, down=True), rounded_decimal(found.upper, down=False)
     print_line(f"violation rate in [{low}, {high}], proved")
     print_line(
-        f"gap {float(found.gap):.2g}; {found.boxes:,} boxes in {found.seconds:.1f} s; "
-        f"{ENDINGS[found.ending]}"
+        f"gap {float(found.gap):.2g}; {_number(found.boxes, 'box', 'boxes')} in "
+        f"{found.seconds:.1f} s of counting; {_ending(found, settings, cases)}"
     )
     if found.undecided:
+        cells, verb = (
+            _number(found.undecided, "cell", "cells"),
+            "is" if found.undecided == 1 else "are",
+        )
         share = float(found.undecided_share)
-        print_line(f"{found.undecided:,} cells, {share:.3g} of the box, are not fully decided")
+        print_line(f"{cells}, {share:.3g} of the box, {verb} not fully decided")
     if sampled is not None:
         low = rounded_decimal(sampled.lower, down=True)
         high = rounded_decimal(sampled.upper, down=False)
+        points = _number(sampled.samples, "random point", "random points")
         print_line(
             f"violation rate in [{low}, {high}] with probability {sampled.confidence:g}, by "
-            f"{sampled.samples:,} random points of those cells (seed {sampled.seed})"
+            f"{points} of {'that cell' if found.undecided == 1 else 'those cells'} "
+            f"(seed {sampled.seed})"
         )
         if sampled.samples < sampled.asked:
-            print_line(f"the time was over before all {sampled.asked:,} points were drawn")
+            print_line(f"the time was too short for all {sampled.asked:,} points")
+
+
+def _ending(found: Counted, settings: Settings, cases: int) -> str:
+    """Why it ended; the time is for more than the counting of this box, so say for what."""
+    if found.ending != "time":
+        return ENDINGS[found.ending]
+    covered = ["start-up"]
+    covered += [f"all {cases} boxes of the file"] if cases > 1 else []
+    covered += ["sampling"] if settings.samples else []
+    listed = " and ".join([", ".join(covered[:-1]), covered[-1]] if covered[1:] else covered)
+    return f"{ENDINGS['time']} ({settings.seconds:g} s with {listed})"
+
+
+def _number(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}"
 
 
 def _document(

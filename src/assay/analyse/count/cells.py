@@ -30,6 +30,8 @@ _LEAST_SHARE = 2.0**-56
 """A cell is halved while its quanta still tell apart what is known of it."""
 _ROOM = 2.0**10
 """A side is halved while it is so much wider than the rounding of its bounds."""
+_LITTLE = 1e-9
+"""What a whole side counts beside the greatest score."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,11 +142,16 @@ def pieces(cells: Cells, halvings: int) -> tuple[Tensor, Tensor]:
 
 
 def halving_axes(grid: Grid, scores: Tensor, size: Tensor) -> Tensor:
-    """The sides of the highest scores, one after another; halving a side halves its score."""
+    """The sides of the highest scores, one after another; halving a side halves its score.
+
+    Of equal scores, all zero perhaps, the longest side comes first: never one side alone.
+    """
     axes = torch.full((len(size), MOST_HALVINGS), -1, dtype=torch.int8)
     if not size.shape[1]:
         return axes
-    scores, size, number = scores.clone(), size.clone(), torch.arange(len(size))
+    best_score = scores.amax(1, keepdim=True)
+    scores = scores / torch.where(best_score > 0, best_score, 1.0) + _LITTLE * size
+    size, number = size.clone(), torch.arange(len(size))
     for turn in range(MOST_HALVINGS):
         divisible = grid.divisible(size)
         best = torch.where(divisible, scores, -1.0).argmax(1)

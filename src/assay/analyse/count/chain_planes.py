@@ -16,7 +16,7 @@ from assay.analyse.count.relu_chain import ReluChain
 from assay.analyse.count.shares import Planes, ShareRule, joined_planes
 from assay.question.property import Violation
 
-_WELL_KNOWN = 2.0**-20
+_SETTLED_WITHIN = 2.0**-20
 """A cell without an open unit whose share is known less well than this may hold a tie."""
 
 
@@ -66,7 +66,7 @@ class ChainBounder:
         axes = halving_axes(self.grid, torch.cat(scores), size)
         settled = ~torch.cat(narrows)
         axes[settled] = -1
-        suspect = settled & (shares.may - shares.must > _WELL_KNOWN)
+        suspect = settled & (shares.may - shares.must > _SETTLED_WITHIN)
         return Cells.of(corner, size, shares, axes, suspect, torch.cat(now))
 
     def _known(

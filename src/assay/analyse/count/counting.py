@@ -43,7 +43,7 @@ ENDINGS: dict[Ending, str] = {
     "interrupted": "it was stopped",
 }
 _WHOLE = 1 << QUANTA
-_WELL_KNOWN = 2.0**-40
+_CLOSED_WITHIN = 2.0**-40
 """A cell is closed when its share of violations is known within this."""
 _MOST_VAIN_LOOKS = 50
 """In a row; then cells are no longer looked at exactly."""
@@ -298,7 +298,7 @@ class _Known:
 
 def _open(cells: Cells) -> Tensor:
     """The numbers of the cells that are worth halving."""
-    known = cells.gap.double() <= _WELL_KNOWN * cells.quanta.double()
+    known = cells.gap.double() <= _CLOSED_WITHIN * cells.quanta.double()
     return (~known & (cells.axes[:, 0] >= 0)).nonzero().flatten()
 
 

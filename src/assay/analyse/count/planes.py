@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import torch
 from torch import Tensor
 
 from assay.analyse.count.cells import Cells, Grid, halving_axes, pieces
+from assay.analyse.count.last_layer import constant_excess
 from assay.analyse.count.shares import Planes, ShareRule
 from assay.bounds.backward import RelaxedLink
-from assay.bounds.inequalities import Excesses
+from assay.bounds.inequalities import Excesses, inequality_rows
 from assay.bounds.linear import LinearNetwork
+from assay.bounds.operators.relaxation import KINKED
 from assay.bounds.relaxed_network import Bound, RelaxedNetwork
 from assay.bounds.rounding import TINY, UNIT, gamma
 from assay.bounds.rows import as_rows
@@ -20,8 +23,8 @@ from assay.question.property import Violation
 
 _MOST_AT_ONCE = 2048
 _LITTLE = 1e-6
-_FLAT = 2.0**-36
-"""A plane that leaves zero by no more than this share of the terms of its excess may be zero."""
+_BARELY = 2.0**-20
+"""A unit that passes zero by no more than this share of its range may be open by rounding alone."""
 
 
 class Bounder:
@@ -35,6 +38,7 @@ class Bounder:
         self.engine = LinearNetwork(network, coefficients=numbers)
         self.excesses = Excesses.of(violation)
         self.rule = ShareRule(violation, self.excesses.thresholds.shape[1])
+        self.signs = _constant_signs(network, violation)
         made = (network.input_name, *(name for node in network.nodes for name in node.outputs))
         widest = max(math.prod(network.shapes[name]) for name in made if name)
         rows = 2 * self.rule.stated.numel() + 3 * (len(grid.moving) + 1)
@@ -84,20 +88,24 @@ class Bounder:
         rounding = gamma(slopes.shape[2] + 16) * terms + 4 * (sizes @ self.grid.blur) + TINY
         slack = rounding.reshape(shape).amax(1) + self._lost(relaxed)
         slack = slack + 4 * UNIT * thresholds.abs()
+        constant = self.signs != 0
+        flat = constant.unsqueeze(2)
         return Planes(
-            weights[:, 0],
-            heights[:, 0] - thresholds,
-            -weights[:, 1],
-            -heights[:, 1] - thresholds,
-            torch.nan_to_num(slack, nan=torch.inf),
+            torch.where(flat, 0.0, weights[:, 0]),
+            torch.where(constant, self.signs, heights[:, 0] - thresholds),
+            torch.where(flat, 0.0, -weights[:, 1]),
+            torch.where(constant, self.signs, -heights[:, 1] - thresholds),
+            torch.where(constant, 0.0, torch.nan_to_num(slack, nan=torch.inf)),
         )
 
     def _flat(self, relaxed: RelaxedNetwork, planes: Planes) -> Tensor:
-        """Cells [N] on which an excess may be zero, for all that rounding tells."""
-        outputs = as_rows(relaxed.values[self.network.output_name].size)
-        terms = torch.einsum("dko,no->ndk", self.excesses.coefficients.abs(), outputs)
-        reach = planes.lower.abs().sum(3) + planes.lower_offset.abs()
-        return (reach <= _FLAT * (terms + self.excesses.thresholds.abs())).flatten(1).any(1)
+        """Cells [N] without an open unit on which an excess may be zero everywhere.
+
+        There the two planes differ by rounding alone, and neither leaves zero.
+        """
+        beneath = planes.lower_offset + planes.lower.abs().sum(3) <= planes.slack
+        above = planes.upper_offset - planes.upper.abs().sum(3) >= -planes.slack
+        return (beneath & above).flatten(1).any(1) & ~_with_open_units(relaxed)
 
     def _lost(self, relaxed: RelaxedNetwork) -> Tensor:
         """What coefficients lost in float64 can change an excess, [N, D, K]."""
@@ -133,3 +141,27 @@ class Bounder:
             columns = as_rows(relaxed.carried[name].middle, 2)[:, 1:]
             scores = scores + (columns.abs() @ pull.unsqueeze(2))[:, :, 0]
         return torch.nan_to_num(scores, posinf=torch.finfo().max)
+
+
+def _with_open_units(relaxed: RelaxedNetwork) -> Tensor:
+    """Cells [N] on which a unit passes its kink by more than rounding: they are not affine."""
+    found = torch.zeros_like(relaxed.empty)
+    for link in relaxed.links:
+        if link.node.op_type in KINKED:
+            x = relaxed.values[link.node.inputs[0]]
+            beyond = torch.minimum(-x.low, x.high) > _BARELY * x.size
+            found = found | as_rows(beyond).any(1)
+    return found
+
+
+def _constant_signs(network: Network, violation: Violation) -> Tensor:
+    """[D, K]: 1 where an excess is constant and positive, -1 where not positive, 0 elsewhere."""
+
+    def sign(excess: Fraction | None) -> float:
+        if excess is None:
+            return 0.0
+        return 1.0 if excess > 0 else -1.0
+
+    rows = inequality_rows(violation)
+    signs = [[sign(constant_excess(network, i)) for i in row] for row in rows]
+    return torch.tensor(signs, dtype=torch.float64)

@@ -17,6 +17,7 @@ _COPIES = 2.5
 _FOR_HALVING = 0.75
 """The share of the time for halving, if samples are wanted afterwards."""
 _THREADS = 4
+_MIB = 2**20
 _MOST_NUMBERS = 2**21
 
 
@@ -26,14 +27,15 @@ class Settings:
 
     `samples` points of the undecided part are drawn afterwards, for an interval that holds with
     probability `confidence`; `seed` is for them. The seconds are for both: the last quarter is kept
-    for the samples, and there are fewer of them if it does not suffice. `memory_mb` holds the cells
-    and what bounding them takes, beside Python, torch and the network themselves.
+    for the samples, and there are fewer of them if it does not suffice. `memory_mb`, in units of
+    2^20 bytes as everywhere in Assay, holds the cells and what bounding them takes, beside Python,
+    torch and the network themselves.
     """
 
     gap: float = 1e-4
     seconds: float = 60.0
     most_cells: int = 4_000_000
-    memory_mb: int = 2000
+    memory_mb: int = 2048
     samples: int = 0
     confidence: float = 0.999
     seed: int = 0
@@ -47,7 +49,8 @@ class Settings:
             raise BadInput(f"{self.most_cells} cells cannot hold a box; allow 1 or more")
         if self.memory_mb < LEAST_MEMORY_MB:
             raise BadInput(
-                f"{self.memory_mb} MB are too little memory; allow {LEAST_MEMORY_MB} or more"
+                f"{self.memory_mb} MiB are too little memory; allow {LEAST_MEMORY_MB} MiB "
+                f"({LEAST_MEMORY_MB / 1024:g} GiB) or more"
             )
         if self.samples < 0:
             raise BadInput(f"{self.samples} samples cannot be drawn; give 0 or more")
@@ -64,7 +67,7 @@ class Settings:
 
     def cells_in_memory(self, bytes_each: int) -> int:
         """How many undecided cells there may be."""
-        room = self.memory_mb * 1e6 * (1 - _FOR_BATCHES)
+        room = self.memory_mb * _MIB * (1 - _FOR_BATCHES)
         return max(1, min(self.most_cells, int(room / (_COPIES * bytes_each))))
 
     @property
@@ -74,5 +77,5 @@ class Settings:
         The same for any number of threads, so that results do not depend on it; there is room
         for four.
         """
-        room = self.memory_mb * 1e6 * _FOR_BATCHES / _THREADS
+        room = self.memory_mb * _MIB * _FOR_BATCHES / _THREADS
         return min(_MOST_NUMBERS, int(room / (8 * _TENSORS)))

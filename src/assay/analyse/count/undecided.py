@@ -11,6 +11,7 @@ upper end only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,6 +30,12 @@ from assay.bounds.rows import as_rows
 
 _BLOCK = 4096
 _WHOLE = 1 << QUANTA
+_FOR_PILOT = 1 / 16
+"""The share of the time left that a pilot takes, or one block."""
+_SURELY = 0.9
+"""The share of the time after the pilot for which blocks are planned."""
+_AMPLE = 4
+"""The pilot ends where there seems to be time for so many times what is asked."""
 
 
 @dataclass(frozen=True)
@@ -52,32 +59,23 @@ class Sampled:
 def sample_undecided(search: Search) -> Sampled | None:
     """Draw as many points as the settings of a finished count say; None if nothing is left.
 
-    Blocks are drawn until the time is over, but one at least. When that is depends on the clock and
-    not on what was found, so the interval holds for however many there are.
+    If the time may not suffice, a pilot says how many blocks of points it lasts for. How long a
+    block takes depends on its points, so the pilot has points of its own, which count for nothing.
+    The number of points is thus fixed before the first of them is drawn, and independent of them:
+    given that number the violations are binomial, and the interval holds as stated. The clock is
+    not looked at again, so that the command may take a little longer.
     """
     settings, cells = search.settings, search.cells
     if not settings.samples or cells is None or not len(cells):
         return None
-    network = IntervalNetwork(search.network)
-    excesses = Excesses.of(search.case.violation)
-    stated = [len(d) for d in search.case.violation.disjuncts]
-    ends = cells.quanta.cumsum(0).numpy()
-    key = stream_key("count", settings.seed)
-    violations = doubtful = drawn = 0
-    for block in range(-(-settings.samples // _BLOCK)):
-        draw = np.random.Generator(np.random.SFC64(np.random.SeedSequence(key, spawn_key=(block,))))
-        number = np.searchsorted(ends, draw.integers(0, ends[-1], _BLOCK), side="right")
-        place = torch.from_numpy(draw.random((_BLOCK, cells.corner.shape[1]))) * 2 - 1
-        size = min(_BLOCK, settings.samples - block * _BLOCK)
-        chosen, place = cells.at(torch.from_numpy(number)[:size]), place[:size]
-        above = (chosen.plane[:, :-1] * place).sum(1) + chosen.plane[:, -1] > 0
-        points = search.grid.points(chosen.corner, chosen.size, place)[above]
-        sure, possible = _violating(network, excesses, stated, points)
-        violations += int(sure.sum())
-        doubtful += int((possible & ~sure).sum())
-        drawn += size
-        if search.clock() >= search.deadline:
-            break
+    judge = _Judge(search, cells)
+    blocks = min(-(-settings.samples // _BLOCK), _blocks_in_time(search, judge))
+    drawn = min(settings.samples, blocks * _BLOCK)
+    violations = doubtful = 0
+    for block in range(blocks):
+        size = min(_BLOCK, drawn - block * _BLOCK)
+        sure, close = judge.block(stream_key("count", settings.seed), block, size)
+        violations, doubtful = violations + sure, doubtful + close
     lower, _ = clopper_pearson(violations, drawn, settings.confidence)
     _, upper = clopper_pearson(violations + doubtful, drawn, settings.confidence)
     low, high = _together(search, cells, (float(lower), float(upper)))
@@ -91,6 +89,48 @@ def sample_undecided(search: Search) -> Sampled | None:
         settings.confidence,
         settings.seed,
     )
+
+
+def _blocks_in_time(search: Search, judge: _Judge) -> int:
+    """How many blocks to draw by what a pilot took, at least one."""
+    key = stream_key("count pilot", search.settings.seed)
+    begun = now = search.clock()
+    wanted, pilot = -(-search.settings.samples // _BLOCK), 0
+    if wanted == 1:
+        return 1
+    while now < begun + _FOR_PILOT * (search.deadline - begun):
+        judge.block(key, pilot, _BLOCK)
+        pilot += 1
+        now = search.clock()
+        if (search.deadline - now) * pilot > _AMPLE * wanted * (now - begun):
+            return wanted
+    if not pilot or now <= begun:
+        return 1
+    return max(1, int(_SURELY * (search.deadline - now) * pilot / (now - begun)))
+
+
+class _Judge:
+    """Random points of the undecided cells, and which of them violate above their planes."""
+
+    def __init__(self, search: Search, cells: Cells) -> None:
+        violation = search.case.violation
+        self._grid, self._cells = search.grid, cells
+        self._network = IntervalNetwork(search.network)
+        self._excesses = Excesses.of(violation)
+        self._stated = [len(d) for d in violation.disjuncts]
+        self._ends = cells.quanta.cumsum(0).numpy()
+
+    def block(self, key: Sequence[int], number: int, size: int) -> tuple[int, int]:
+        """How many of the first points of a block violate for sure, and are too close to call."""
+        seeds = np.random.SeedSequence(key, spawn_key=(number,))
+        draw = np.random.Generator(np.random.SFC64(seeds))
+        cell = np.searchsorted(self._ends, draw.integers(0, self._ends[-1], _BLOCK), side="right")
+        place = torch.from_numpy(draw.random((_BLOCK, self._cells.corner.shape[1]))) * 2 - 1
+        chosen, place = self._cells.at(torch.from_numpy(cell)[:size]), place[:size]
+        above = (chosen.plane[:, :-1] * place).sum(1) + chosen.plane[:, -1] > 0
+        points = self._grid.points(chosen.corner, chosen.size, place)[above]
+        sure, possible = _violating(self._network, self._excesses, self._stated, points)
+        return int(sure.sum()), int((possible & ~sure).sum())
 
 
 def _together(search: Search, cells: Cells, rate: tuple[float, float]) -> tuple[Fraction, Fraction]:
