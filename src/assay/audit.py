@@ -12,7 +12,7 @@ from assay.errors import BadInput, CannotCertify
 from assay.judge.catalogue import verifiers
 from assay.judge.run_folder import read_plan, refuse_other_run
 from assay.judge.run_progress import RunWatcher
-from assay.judge.runner import Settings, installed_versions, run, settled_plan, tool_files
+from assay.judge.runner import Settings, installed_versions, run, settled_plan, tool_records
 from assay.judge.score_export import to_document
 from assay.judge.score_table import Scores
 from assay.judge.scored_runs import JudgedRuns, judge_runs
@@ -78,7 +78,7 @@ def audit(
     # What would stop the run is told before anything is built.
     _refuse_foreign(target)
     refuse_other_run(
-        target / RUN, settled_plan(settings), installed_versions(tools), tool_files(tools)
+        target / RUN, settled_plan(settings), installed_versions(tools), tool_records(tools)
     )
     benchmark, judged = target / BENCHMARK, target / RUN
     scores_file, report = target / SCORES, target / REPORT

@@ -25,10 +25,11 @@ from assay.cli.certify import certify
 from assay.errors import BadInput, CannotCertify
 from assay.question import vnnlib
 from assay.question.graph import GraphBuilder, mlp
-from assay.suite import brought
+from assay.suite import brought, certified_folder
 from assay.suite.certify import Request, certified_instances
 from assay.suite.checking import check, claims_of_folder
 from assay.suite.folder import BenchmarkFolder
+from assay.suite.proved_truths import proved_truths
 from assay.truth.record import Truth
 
 SOURCE = str(Path(assay.__file__).parents[1])
@@ -156,8 +157,31 @@ def test_a_finished_folder_is_shown_again_and_made_again_the_same(
     with pytest.raises(BadInput, match=r"different seed \(0, now 1\)"):
         certify(net, str(point), out, seed=1)
     assert times == {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    question = out / "vnnlib/mynet-f0.9-robust.vnnlib"
+    text = question.read_text()
+    question.write_text(text + "\n")
+    again = f"remove {out} to certify the network again, or choose another folder"
+    with pytest.raises(BadInput, match=f"is about other bytes than .*; {again}"):
+        certify(net, str(point), out)
+    question.write_text(text)
     (out / "truth/mynet-f0.9-robust.json").unlink()
-    with pytest.raises(BadInput, match="its truth is gone"):
+    with pytest.raises(BadInput, match=f"its truth is gone; {again}"):
+        certify(net, str(point), out)
+
+
+def test_the_box_is_read_off_the_bytes_that_were_verified(
+    net: Path, point: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    question = out / "vnnlib/mynet-f0.9-robust.vnnlib"
+
+    def verified_then_edited(*given: Any, **named: Any) -> dict[str, Truth]:
+        truths = proved_truths(*given, **named)
+        question.write_text(question.read_text() + "\n")
+        return truths
+
+    monkeypatch.setattr(certified_folder, "proved_truths", verified_then_edited)
+    with pytest.raises(BadInput, match=r"mynet-f0\.9-robust\.vnnlib: was changed"):
         certify(net, str(point), out)
 
 

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from command_line import assay
 
+from assay.report.material import gather
+from assay.report.next_steps import next_steps
 from assay.shrink.wrong_answer import BroughtTools, called_with
 
 LIAR = """import sys, time
@@ -68,6 +70,17 @@ def reproduce_options(folder: Path) -> list[str]:
     words = shlex.split(line)[4:]
     assert words[-2] == "-o"
     return words[:-2]
+
+
+def test_the_command_on_the_page_runs_as_it_is(lied: tuple[Path, str], tmp_path: Path) -> None:
+    run, _ = lied
+    (steps,) = next_steps(gather([run], None)).values()
+    assert steps.remark == ""
+    words = shlex.split(steps.shrink)
+    assert words[:4] == ["assay", "shrink", str(run), VIOLATED]
+    done = assay(*words[1:], "--calls", 1, "-o", tmp_path / "small")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "small" / "REPRODUCE.md").is_file()
 
 
 def test_the_reproducer_is_a_benchmark_that_shows_the_error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -35,3 +36,18 @@ def test_the_workflow_uses_options_that_exist() -> None:
         if "upload-artifact" in step.get("uses", "")
     )
     assert words[words.index("--junit") + 1] in kept.split()
+
+
+def test_what_1_means_is_what_commands_do() -> None:
+    """A command has a row if and only if its code, or an error that it lets through, ends in 1."""
+    part = PAGE.split("## What 1 means")[1].split("\n##")[0]
+    rows = dict(re.findall(r"^\| (`.+`) \| (.+) \|$", part, re.MULTILINE))
+    named = set(re.findall(r"`assay ([a-z ]+)`", " ".join(rows)))
+    assert named == {
+        *("audit", "score", "build", "check", "certify", "train", "verifiers check"),
+        *("profile", "attack", "power", "calibrate"),
+    }
+    zero = set(re.findall(r"`(\w+)`", part.split("`run`")[1].split("exit\n0")[0])) | {"run"}
+    assert not zero & named
+    # A truth that is not verified is bad input everywhere (tests/cli/test_false_truths.py).
+    assert "truth of the benchmark is not verified" not in part

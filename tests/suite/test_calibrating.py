@@ -10,11 +10,13 @@ import pytest
 
 from assay.analyse.broken import broken_analysers
 from assay.analyse.calibration.known import Effort
+from assay.analyse.calibration.measured import Measured
 from assay.errors import BadInput
-from assay.suite import calibrating
+from assay.suite import calibrating, calibration_power
 from assay.suite.build import build
 from assay.suite.calibrating import (
     PROGRESS,
+    MeasureTask,
     Subject,
     built_questions,
     calibrate,
@@ -179,6 +181,18 @@ def test_hunts_stop_at_the_first_accusation(subjects: list[Subject]) -> None:
     assert "computed exactly" in found.said
     spared = hunt(Hunt("narrow-failures-forgiven", tuple(subjects), Effort(1, 10_000)))
     assert (spared.caught, spared.questions) == (False, 2)
+
+
+def test_a_refusal_that_a_bug_does_not_declare_catches_nothing(
+    subjects: list[Subject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(task: MeasureTask) -> list[Measured]:
+        raise BadInput(f"{task.subject.name}: no memory for it")
+
+    monkeypatch.setattr(calibration_power, "measure_task", refuse)
+    found = hunt(Hunt("sprt-spends-twice", tuple(subjects), Effort(5, 100_000)))
+    assert not found.caught
+    assert "no memory for it" in found.said
 
 
 def test_a_false_truth_is_not_used(bench: Path, tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import onnx
 import pytest
 from exchange_folders import our_folder
 
@@ -16,7 +18,7 @@ from assay.suite import kept_verdicts
 from assay.suite.checking import check, claims_of_folder
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.kept_verdicts import Digests, KeptVerdicts
-from assay.suite.proved_truths import proved_truths
+from assay.suite.proved_truths import entry_truth, proved_truths
 from assay.suite.workers import Watcher
 
 KNOWN = Digests("a" * 64, "b" * 64, "c" * 64, "d" * 64)
@@ -96,9 +98,9 @@ def test_a_file_that_others_can_write_is_not_believed(
     KeptVerdicts().add(KNOWN)
     (file,) = cache.iterdir()
     assert file.stat().st_mode & 0o077 == 0
-    file.chmod(mode)
     forget(monkeypatch)
-    kept_verdicts._read.cache_clear()
+    assert KNOWN in KeptVerdicts(), "read once, before others could write it"
+    file.chmod(mode)
     assert KNOWN not in KeptVerdicts()
 
 
@@ -120,6 +122,39 @@ def test_what_was_checked_is_not_checked_again(
     truths = proved_truths(bench, watcher=heard, jobs=1)
     assert not heard.names
     assert {truth.answer for truth in truths.values()} == {"robust", "violated"}
+
+
+def test_a_single_truth_that_was_checked_is_kept(
+    bench: BenchmarkFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for entry in bench.entries:
+        entry_truth(entry)
+    forget(monkeypatch)
+    heard = Heard()
+    proved_truths(bench, watcher=heard, jobs=1)
+    assert not heard.names
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_weights_beside_a_network_with_a_truth_are_refused(
+    is_kept: bool, bench: BenchmarkFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inlined they are the bytes that were verified, whether that is still known or not."""
+    entry = bench.entries[0]
+    assert entry.truth is not None
+    model = onnx.load(entry.onnx)
+    whole = model.SerializeToString(deterministic=True)
+    document = json.loads(entry.truth.read_text())
+    document["onnx_sha256"] = hashlib.sha256(whole).hexdigest()
+    entry.truth.write_text(json.dumps(document))
+    if is_kept:
+        entry.onnx.write_bytes(whole)
+        check(claims_of_folder(bench), jobs=1)
+        forget(monkeypatch)
+    onnx.save(model, entry.onnx, save_as_external_data=True, location="w", size_threshold=0)
+    for ask in (lambda: proved_truths(bench, jobs=1), lambda: entry_truth(entry)):
+        with pytest.raises(BadInput, match=r"its weights lie in other files.*`assay import`"):
+            ask()
 
 
 def test_a_benchmark_cannot_vouch_for_itself(

@@ -17,6 +17,8 @@ from assay.question import vnnlib, vnnlib2
 from assay.question.property import Inequality, Violation
 from assay.question.region import Box
 from assay.suite.checking import check_claim, claims_of_folder
+from assay.suite.exchange import exporting
+from assay.suite.exchange.copying import copy
 from assay.suite.exchange.exporting import export
 from assay.suite.exchange.importing import import_benchmark
 from assay.suite.exchange.rewriting import rewritten, version_of
@@ -76,6 +78,20 @@ def test_a_truth_about_other_bytes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is about other bytes than the files of"):
         export(ours, tmp_path / "out", with_truth=True)
     assert beside(tmp_path) == ["ours"]
+
+
+def test_arrays_that_change_after_the_check_are_not_exported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def edited_then_copied(source: Path, target: Path, limit: int) -> tuple[str, int]:
+        source.write_bytes(source.read_bytes() + b"0")
+        return copy(source, target, limit)
+
+    monkeypatch.setattr(exporting, "copy", edited_then_copied)
+    folder = our_folder(tmp_path / "ours", "exact_radius")
+    with pytest.raises(BadInput, match=r"\.bin: changed while it was being exported"):
+        export(folder, tmp_path / "out", with_truth=True)
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_cannot_be_read_is_exported_as_it_is_only(tmp_path: Path) -> None:

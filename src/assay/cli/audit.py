@@ -91,7 +91,7 @@ def audit(
             "out, for this command does not name them",
             file=sys.stderr,
         )
-    write_junit(junit, done.judged.judgement)
+    write_junit(junit, done.judged)
     _show(done, wanted, as_json)
     end_for_failures(done.scores, wanted)
 

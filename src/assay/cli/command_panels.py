@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from typer.core import TyperGroup
 
@@ -14,10 +14,16 @@ PANELS = (MAKE, JUDGE, EXPLAIN, ANSWER)
 
 
 class PanelGroup(TyperGroup):
-    """Plain text: typer itself shows panels only in rich's boxes, which take longer to import."""
+    """Plain text: typer itself shows panels only in rich's boxes, which take longer to import.
+
+    Commands are listed in `order`: typer itself puts groups behind all others.
+    """
+
+    order: ClassVar[tuple[str, ...]] = ()
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        names = sorted(self.list_commands(ctx), key=self.order.index)
+        commands = [(name, self.get_command(ctx, name)) for name in names]
         width = max(len(name) for name, _ in commands)
         for panel in PANELS:
             rows = [

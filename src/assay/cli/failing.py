@@ -13,8 +13,8 @@ from assay.errors import BadInput
 
 if TYPE_CHECKING:
     from assay.judge.faults import Failure, Fault
-    from assay.judge.judgement import Judgement
     from assay.judge.score_table import Scores
+    from assay.judge.scored_runs import JudgedRuns
 
 FAIL_ON = "unsound,no-answer"
 """What both `assay audit` and `assay score` fail on."""
@@ -62,7 +62,7 @@ def refuse_foreign_junit(target: Path | None) -> None:
         )
 
 
-def write_junit(target: Path | None, judgement: Judgement) -> None:
+def write_junit(target: Path | None, judged: JudgedRuns) -> None:
     if target is None:
         return
     from assay.judge.junit import to_junit
@@ -71,7 +71,7 @@ def write_junit(target: Path | None, judgement: Judgement) -> None:
 
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(target, to_junit(judgement).encode())
+    write_whole(target, to_junit(judged.judgement, judged.folders).encode())
 
 
 def failure_document(wanted: Sequence[Fault], found: Sequence[Failure]) -> dict[str, Any]:

@@ -101,6 +101,7 @@ _COMMANDS: dict[str, tuple[tuple[str, Callable[..., None] | typer.Typer, str], .
         ("calibrate", calibrate.calibrate, "Test every analyser on known failure rates."),
     ),
 }
+PanelGroup.order = tuple(name for entries in _COMMANDS.values() for name, _, _ in entries)
 for _panel, _entries in _COMMANDS.items():
     for _name, _command, _help in _entries:
         if isinstance(_command, typer.Typer):

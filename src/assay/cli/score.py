@@ -66,7 +66,7 @@ def score(
     refuse_foreign_junit(junit)
     judged = _judged(runs or [], benchmark, results)
     scores = judged.scores("2024" if rules == "2024" else "2026")
-    write_junit(junit, judged.judgement)
+    write_junit(junit, judged)
     if as_json:
         print_json(
             to_document(scores)

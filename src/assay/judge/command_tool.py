@@ -65,6 +65,9 @@ def command_verifier(text: str) -> Verifier:
         version=version,
         invoke=invoke,
         read=read_vnncomp,
+        options=("--verifier-command", _option(name, template, words, fixed)),
+        # The version covers the program as it is spelt, so it is found again from the same folder.
+        started_in=str(Path.cwd()) if "/" in words[0] and not Path(words[0]).is_absolute() else "",
     )
 
 
@@ -95,6 +98,12 @@ def _words(template: str) -> list[str]:
             f"run: chmod +x {words[0]}"
         )
     return words
+
+
+def _option(name: str, template: str, words: list[str], fixed: list[str]) -> str:
+    """The same tool under the same name, with the files that it names in full."""
+    command = template if fixed == words else shlex.join(fixed)
+    return f"{name}={command}" if _NAMED.match(f"{name}=x") else command
 
 
 def _absolute(word: str) -> str:

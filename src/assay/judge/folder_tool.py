@@ -65,6 +65,7 @@ def folder_verifier(path: Path) -> Verifier:
         invoke=invoke,
         read=read_vnncomp,
         files=files,
+        options=("--verifier-dir", str(folder)),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 from xml.etree import ElementTree
 
@@ -42,8 +43,8 @@ _SKIPPED: Mapping[Outcome, str] = {
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def to_junit(judgement: Judgement) -> str:
-    """The whole document."""
+def to_junit(judgement: Judgement, folders: Mapping[tuple[str, str], Path]) -> str:
+    """The whole document; `folders` are the runs of the tools, for the full names of their logs."""
     by_verifier: dict[str, dict[str, Judged]] = defaultdict(dict)
     for judged in judgement.judged:
         by_verifier[judged.settled.verifier][judged.settled.instance] = judged
@@ -62,7 +63,7 @@ def to_junit(judgement: Judgement) -> str:
                     "time": f"{seconds:.3f}",
                 },
             )
-            _add_ending(case, found)
+            _add_ending(case, found, folders)
         _add_counts(suite)
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
@@ -71,7 +72,9 @@ def to_junit(judgement: Judgement) -> str:
     return HEADER + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _add_ending(case: ElementTree.Element, judged: Judged | None) -> None:
+def _add_ending(
+    case: ElementTree.Element, judged: Judged | None, folders: Mapping[tuple[str, str], Path]
+) -> None:
     if judged is None:
         ElementTree.SubElement(case, "skipped", {"message": "not run"})
         return
@@ -84,8 +87,11 @@ def _add_ending(case: ElementTree.Element, judged: Judged | None) -> None:
         ending = ElementTree.SubElement(
             case, kind, {"type": outcome, "message": _text(f"{message}; {detail}".rstrip("; "))}
         )
-        if judged.settled.result.log:
-            ending.text = _text(f"log: {judged.settled.result.log}")
+        result = judged.settled.result
+        if result.log:
+            folder = folders.get((result.verifier, result.version))
+            log = result.log if folder is None else folder.absolute() / result.log
+            ending.text = _text(f"log: {log}")
     edge = ", knife-edge" if judged.place.group == "real" else ""
     ElementTree.SubElement(case, "system-out").text = _text(f"outcome: {outcome}{edge}")
 

@@ -115,7 +115,7 @@ def open_run(
 
     Verifiers may join, but one that is there keeps its version. `benchmark` is where its files
     are; that may change as long as the bytes do not. `tools` says which `files`, by hash, the
-    version of a verifier rests on.
+    version of a verifier rests on, and how a user's own tool was named.
     """
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)

@@ -54,7 +54,7 @@ def run(
     hashes = question_hashes(benchmark)
     plan = {**settled_plan(settings), "benchmark_sha256": benchmark_sha256(benchmark, hashes)}
     proved_truths(benchmark, hashes)  # a truth that does not hold is told before hours of work
-    with open_run(target, benchmark.path, plan, versions, tool_files(verifiers)) as folder:
+    with open_run(target, benchmark.path, plan, versions, tool_records(verifiers)) as folder:
         done = folder.done
         jobs = _jobs(benchmark, verifiers, versions, settings)
         jobs = [job for job in jobs if job.task.key not in done]
@@ -73,13 +73,26 @@ def installed_versions(verifiers: Sequence[Verifier]) -> dict[str, str]:
     return {verifier.name: _version(verifier) for verifier in verifiers}
 
 
-def tool_files(verifiers: Sequence[Verifier]) -> dict[str, dict[str, Any]]:
-    """What the versions of the user's own tools rest on, and what they do not cover."""
-    return {
-        verifier.name: {"files": verifier.files(), "not_covered": NOT_COVERED}
-        for verifier in verifiers
-        if verifier.files is not None
-    }
+def tool_records(verifiers: Sequence[Verifier]) -> dict[str, dict[str, Any]]:
+    """How to name the user's own tools again, which variables were set, what versions rest on.
+
+    Of variables only the names: values may be secret.
+    """
+    found = {verifier.name: _record(verifier) for verifier in verifiers}
+    return {name: record for name, record in found.items() if record}
+
+
+def _record(verifier: Verifier) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    if verifier.files is not None:
+        record |= {"files": verifier.files(), "not_covered": NOT_COVERED}
+    if verifier.options:
+        record["options"] = list(verifier.options)
+    if verifier.started_in:
+        record["started_in"] = verifier.started_in
+    if verifier.variables:
+        record["variables"] = list(verifier.variables)
+    return record
 
 
 def _version(verifier: Verifier) -> str:

@@ -69,7 +69,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Scores:
-    """Everything that the score says; `unsound` decides the exit code.
+    """Everything that the score says; `faults.failures` reads the exit code off it.
 
     Of all `tasks` that were asked, `not_run` have no result and count as unsolved; `incomplete`
     is the sentence that says so, empty when nothing is missing.

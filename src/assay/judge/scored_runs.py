@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +99,15 @@ def open_runs(
 
 @dataclass(frozen=True)
 class JudgedRuns:
-    """Every answer of some runs held against the truth, and the tools that only crashed."""
+    """Every answer of some runs held against the truth, and the tools that only crashed.
+
+    `folders` says which run holds the logs of a tool, by name and version.
+    """
 
     judgement: Judgement
     limits: Mapping[str, float]
     crashed: tuple[CrashedTool, ...] = ()
+    folders: Mapping[tuple[str, str], Path] = field(default_factory=dict)
 
     def scores(self, year: Year) -> Scores:
         return score_judgement(self.judgement, self.limits, year)
@@ -122,6 +126,7 @@ def judge_runs(
         judge((result for result, _ in found), opened.truths, opened.folder.title, opened.asked),
         opened.limits,
         crashed_tools((result, source.run) for result, source in found),
+        {(result.verifier, result.version): source.run for result, source in found},
     )
 
 

@@ -38,7 +38,8 @@ def with_environment(verifier: Verifier, variables: Mapping[str, str]) -> Verifi
         invocation = verifier.invoke(question, folder)
         return replace(invocation, environment={**invocation.environment, **variables})
 
-    return replace(verifier, version=version, invoke=invoke)
+    names = tuple(sorted({*verifier.variables, *variables}))
+    return replace(verifier, version=version, invoke=invoke, variables=names)
 
 
 def _text(variables: Mapping[str, str]) -> str:

@@ -26,7 +26,9 @@ class Verifier:
     it takes, None when that is not known: then only running it tells. `read` parses the result
     file strictly and raises Garbled or Refused; a missing file is the runner's business.
     `environment` is what `assay verifiers install` makes, None when there is nothing to make.
-    `files` gives the hash of every file that the version of a user's own tool rests on.
+    `files` gives the hash of every file that the version of a user's own tool rests on. `options`
+    are those with which a command names a user's own tool, meant from the folder `started_in`
+    where it is not empty. `variables` names what the user set in its environment.
     """
 
     name: str
@@ -39,3 +41,6 @@ class Verifier:
     threads: int = 1
     environment: Environment | None = None
     files: Callable[[], dict[str, str]] | None = None
+    options: tuple[str, ...] = ()
+    started_in: str = ""
+    variables: tuple[str, ...] = ()

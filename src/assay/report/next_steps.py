@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact
@@ -11,8 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from assay.errors import BadInput, Unsupported
-from assay.judge.catalogue import verifiers
-from assay.judge.demo_liars import demo_liars
 from assay.judge.outcome import Outcome
 from assay.judge.results import Result
 from assay.judge.witness import parsed_witness
@@ -20,6 +16,13 @@ from assay.judge.witness_classes import ESTABLISHING
 from assay.question.balls import Bounds
 from assay.question.network import load
 from assay.question.point_evaluation import PointEvaluation
+from assay.report.commands_to_copy import (
+    KnownTool,
+    known_tool,
+    remark,
+    reproduce_command,
+    shrink_command,
+)
 from assay.report.material import Material, Task
 from assay.suite.folder import FolderEntry
 from assay.suite.proved_truths import entry_truth
@@ -32,8 +35,6 @@ _MOST_WORK = 4_000_000
 _MOST_OUTPUTS = 20
 _LONGEST_EXACT = 40
 _DIGITS = Context(prec=60)
-# The folder of the task is gone; every tool leaves its result file in it.
-_RESULT_FILE = re.compile(r"/(?:[^/]+/)*assay-tasks?-[^/]+/(?:[^/]+/)*")
 
 
 @dataclass(frozen=True)
@@ -82,50 +83,25 @@ def next_steps(material: Material) -> dict[tuple[str, str], NextSteps]:
         if size <= min(left, _LARGEST_NETWORK):
             left -= size
             outputs = _outputs(material, task, entry, result)
+        plan = material.plans[material.runs.index(task.source.run)]
+        before = Path(str(plan.get("benchmark", "")))
+        tool = known_tool(plan, result.verifier)
         found[task.key] = NextSteps(
-            reproduce=reproduce_command(result.command, entry),
-            shrink=_shrink_command(material, task),
-            remark=_remark(task.settled.result.verifier),
+            reproduce=reproduce_command(result.command, entry, before, material.folder.path),
+            shrink=_shrink_command(material, task, tool, before),
+            remark=remark(result.verifier, tool),
             outputs=outputs,
         )
     return found
 
 
-def reproduce_command(command: Sequence[str], entry: FolderEntry) -> str:
-    """The verifier's command as it was run, in a new folder, with the files where they are now."""
-    if not command:
-        return ""
-    words = []
-    for word in command:
-        for path in (entry.onnx, entry.vnnlib):
-            if word.endswith(f"/{path.parent.name}/{path.name}"):
-                word = str(path.resolve())
-        folder = _RESULT_FILE.match(word)
-        quoted = f'"$PWD"/{shlex.quote(word[folder.end() :])}' if folder else shlex.quote(word)
-        words.append(quoted)
-    return f'(cd "$(mktemp -d)" && {" ".join(words)}; cat result.txt)'
-
-
-def _shrink_command(material: Material, task: Task) -> str:
+def _shrink_command(material: Material, task: Task, tool: KnownTool, before: Path) -> str:
     if task.settled.outcome not in _SHRINKABLE or task.settled.instance not in material.truths:
         return ""
-    run = task.source.run.resolve()
-    words = ["assay", "shrink", str(run), task.settled.instance]
-    words += ["--verifier", task.settled.result.verifier]
-    plan = material.plans[material.runs.index(task.source.run)]
-    folder = material.folder.path.resolve()
-    if Path(str(plan.get("benchmark", ""))).resolve() != folder:
-        words += ["--benchmark", str(folder)]
-    return shlex.join(words)
-
-
-def _remark(verifier: str) -> str:
-    if verifier in verifiers() or verifier in (tool.name for tool in demo_liars()):
-        return ""
-    return (
-        f"Assay does not know {verifier} by its name: give assay shrink the same "
-        "--verifier-command or --verifier-dir as in the run."
-    )
+    folder = material.folder.path
+    moved = folder if before.resolve() != folder.resolve() else None
+    name = task.settled.result.verifier
+    return shrink_command(task.source.run, task.settled.instance, name, moved, tool)
 
 
 def _outputs(material: Material, task: Task, entry: FolderEntry, result: Result) -> Outputs | None:

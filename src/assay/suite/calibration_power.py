@@ -56,9 +56,11 @@ def hunt(task: Hunt) -> Catch:
                 try:
                     rows += measure_task(MeasureTask(subject, task.effort, (analyser,)))
                 except AssayError as error:
-                    # a calibration would end here, with this sentence
+                    # A calibration would end here, with this sentence. Any refusal looks alike, so
+                    # it accuses only where the bug is known to show in this way.
                     said = f"{analyser} on {subject.name}: {error}"
-                    return Catch(task.name, broken.story, "an error", said, number)
+                    ground = "an error" if broken.shows_as_error else ""
+                    return Catch(task.name, broken.story, ground, said, number)
             found = [one for one in accusations(rows) if one.holds]
             if found:
                 return Catch(task.name, broken.story, found[0].ground, found[0].sentence, number)

@@ -17,6 +17,7 @@ from assay.question import vnnlib
 from assay.question.property import Violation
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.proved_truths import proved_truths, question_hashes
+from assay.truth.instance import sha256
 from assay.truth.record import Truth
 
 
@@ -58,17 +59,17 @@ def proved_radius(
     folder = BenchmarkFolder.open(path)
     for entry in folder.entries:
         if entry.truth is None:
-            raise BadInput(f"{entry.onnx}: its truth is gone; choose another folder")
+            raise BadInput(f"{entry.onnx}: its truth is gone; {_remedy(path)}")
     hashes = question_hashes(folder)
-    truths = proved_truths(folder, hashes)
-    balls = {entry.name: _ball(entry) for entry in folder.entries}
+    truths = proved_truths(folder, hashes, remedy=_remedy(path))
+    balls = {entry.name: _ball(entry, hashes[entry.name][1]) for entry in folder.entries}
     if (
         [entry.name for entry in folder.entries] != [name for name, _ in expected]
         or {network for network, _ in hashes.values()} != {onnx_sha256}
         or len({(ball.centre, ball.label) for ball in balls.values()}) != 1
         or {truth.answer for truth in truths.values()} != {"robust", "violated"}
     ):
-        raise _changed(path)
+        raise _changed(path, path)
     instances = tuple(
         _instance(name, fraction, balls[name], truths[name]) for name, fraction in expected
     )
@@ -84,17 +85,25 @@ def _instance(name: str, fraction: float, ball: _Ball, truth: Truth) -> Certifie
     return CertifiedInstance(name, fraction, ball.radius, truth.answer, truth.margin, truth.guard)
 
 
-def _ball(entry: FolderEntry) -> _Ball:
-    cases = vnnlib.read(entry.vnnlib.read_bytes().decode(), str(entry.vnnlib)).cases
+def _ball(entry: FolderEntry, verified_sha256: str) -> _Ball:
+    """Read off the bytes that were verified, and no others."""
+    folder, data = entry.vnnlib.parent.parent, entry.vnnlib.read_bytes()
+    if sha256(data) != verified_sha256:
+        raise _changed(entry.vnnlib, folder)
+    cases = vnnlib.read(data.decode(), str(entry.vnnlib)).cases
     box, violation = cases[0].box, cases[0].violation
     ends = list(zip(box.lower, box.upper, strict=True))
     radii = {(high - low) / 2 for low, high in ends}
     classes = violation.outputs
     labels = [k for k in range(classes) if violation == Violation.misclassification(k, classes)]
     if len(cases) != 1 or len(radii) != 1 or len(labels) != 1:
-        raise _changed(entry.vnnlib)
+        raise _changed(entry.vnnlib, folder)
     return _Ball(tuple((low + high) / 2 for low, high in ends), radii.pop(), labels[0])
 
 
-def _changed(place: Path) -> BadInput:
-    return BadInput(f"{place}: was changed after it was written; choose another folder")
+def _changed(place: Path, folder: Path) -> BadInput:
+    return BadInput(f"{place}: was changed after it was written; {_remedy(folder)}")
+
+
+def _remedy(folder: Path) -> str:
+    return f"remove {folder} to certify the network again, or choose another folder"

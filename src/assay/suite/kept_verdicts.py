@@ -99,14 +99,15 @@ def cache_folder() -> Path:
 def _kept(file: Path) -> frozenset[str]:
     try:
         found = file.lstat()
-        short = found.st_size <= _MOST_BYTES
-        return _read(file, found.st_size, found.st_mtime_ns) if short else frozenset()
+        if found.st_size > _MOST_BYTES:
+            return frozenset()
+        return _read(file, found.st_size, found.st_mtime_ns, found.st_mode, found.st_uid)
     except OSError:
         return frozenset()
 
 
 @lru_cache(maxsize=1)
-def _read(file: Path, _size: int, _time: int) -> frozenset[str]:
+def _read(file: Path, _size: int, _time: int, _mode: int, _owner: int) -> frozenset[str]:
     """The lines of the file, read once while it stays the same: there may be 10^5 of them."""
     descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(descriptor, "rb") as stream:

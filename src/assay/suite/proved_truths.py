@@ -2,18 +2,21 @@
 
 A label decides who is called unsound, so no command takes a file's word for it. The bytes that are
 read are hashed; the checker's verdict about those digests was kept (`kept_verdicts`) or is made
-now; a truth that is not verified stops the command.
+now; a truth that is not verified stops the command. Of a network that has a truth the file's own
+bytes are hashed, as the checker reads them: it verifies no network whose weights lie elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from assay.errors import BadInput
+from assay.question.model_file import weights_beside
 from assay.suite.checking import Checked, Claim, check, check_claim
-from assay.suite.file_hash import file_sha256, network_sha256, question_sha256
+from assay.suite.file_hash import file_sha256, network_sha256
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.kept_verdicts import Digests, KeptVerdicts
 from assay.suite.workers import Watcher, available_cores
@@ -22,6 +25,7 @@ from assay.truth.record import Truth, parse_truth, truth_bytes
 
 Hashes = Mapping[str, tuple[str, str]]
 """The sha256 of both files of each instance, by its name: network, then property."""
+_WITHOUT = "rebuild the benchmark, or remove this truth to ask the question without one"
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,14 @@ class _Read:
 
 def question_hashes(folder: BenchmarkFolder) -> Hashes:
     """Hash all files of the questions; one that several instances share is read once."""
-    known: dict[Path, str] = {}
-
-    def hashed(path: Path) -> str:
-        if path not in known:
-            known[path] = question_sha256(path)
-        return known[path]
-
-    return {entry.name: (hashed(entry.onnx), hashed(entry.vnnlib)) for entry in folder.entries}
+    of_file, of_network = cache(file_sha256), cache(network_sha256)
+    return {
+        entry.name: (
+            (of_network if entry.truth is None else of_file)(entry.onnx),
+            of_file(entry.vnnlib),
+        )
+        for entry in folder.entries
+    }
 
 
 def proved_truths(
@@ -50,10 +54,12 @@ def proved_truths(
     hashes: Hashes | None = None,
     watcher: Watcher | None = None,
     jobs: int | None = None,
+    remedy: str = _WITHOUT,
 ) -> dict[str, Truth]:
     """The truths of the instances that have one, without their bulk, all verified.
 
-    The watcher hears only of those that have to be checked now.
+    The watcher hears only of those that have to be checked now. `remedy` ends the sentence about
+    one that is not verified.
     """
     hashes = question_hashes(folder) if hashes is None else hashes
     kept = KeptVerdicts()
@@ -62,21 +68,26 @@ def proved_truths(
     for entry in folder.entries:
         if entry.truth is None:
             continue
-        read = _read(entry.name, entry.onnx, entry.vnnlib, entry.truth, hashes[entry.name])
+        files = entry.onnx, entry.vnnlib, entry.truth
+        read = _read(entry.name, *files, hashes[entry.name], remedy)
         truths[entry.name] = _light(read.truth)
         if read.digests not in kept:
             waiting.append(read.claim)
     if waiting:
         for checked in check(waiting, jobs or available_cores(), watcher):
-            _refuse_unverified(checked)
+            _refuse_unverified(checked, remedy)
     return truths
 
 
 def entry_truth(entry: FolderEntry, hashes: tuple[str, str] | None = None) -> Truth:
     """The truth of an instance, with all that it says; BadInput where it has none."""
-    if entry.truth is None:
-        raise BadInput(f"{entry.name} has no truth; rebuild it with `assay build`")
-    return proved_truth(entry.name, entry.onnx, entry.vnnlib, entry.truth, hashes)
+    return proved_truth(entry.name, entry.onnx, entry.vnnlib, _truth_file(entry), hashes)
+
+
+def truth_and_arrays(entry: FolderEntry) -> tuple[Truth, str]:
+    """The same, and the sha256 of the arrays that it was verified with; empty without any."""
+    read = _verified(entry.name, entry.onnx, entry.vnnlib, _truth_file(entry), None)
+    return read.truth, read.digests.arrays
 
 
 def proved_truth(
@@ -84,34 +95,52 @@ def proved_truth(
 ) -> Truth:
     """One truth with all that it says; checked in this process if it has not been before.
 
-    `hashes` are those of the network and the property, where they are known.
+    `hashes` are those of the network's file and the property, where they are known.
     """
-    hashes = hashes or (network_sha256(onnx), file_sha256(vnnlib))
-    read = _read(name, onnx, vnnlib, truth, hashes)
-    if read.digests not in KeptVerdicts():
-        _refuse_unverified(check_claim(read.claim))
-    return read.truth
+    return _verified(name, onnx, vnnlib, truth, hashes).truth
 
 
-def _read(name: str, onnx: Path, vnnlib: Path, path: Path, hashes: tuple[str, str]) -> _Read:
+def _truth_file(entry: FolderEntry) -> Path:
+    if entry.truth is None:
+        raise BadInput(f"{entry.name} has no truth; rebuild it with `assay build`")
+    return entry.truth
+
+
+def _verified(
+    name: str, onnx: Path, vnnlib: Path, truth: Path, hashes: tuple[str, str] | None
+) -> _Read:
+    hashes = hashes or (file_sha256(onnx), file_sha256(vnnlib))
+    read = _read(name, onnx, vnnlib, truth, hashes, _WITHOUT)
+    kept = KeptVerdicts()
+    if read.digests not in kept:
+        _refuse_unverified(check_claim(read.claim), _WITHOUT)
+        kept.add(read.digests)
+    return read
+
+
+def _read(
+    name: str, onnx: Path, vnnlib: Path, path: Path, hashes: tuple[str, str], remedy: str
+) -> _Read:
     data, arrays = truth_bytes(path), path.with_suffix(".bin")
     truth = parse_truth(data, str(path))
     if (truth.onnx_sha256, truth.vnnlib_sha256) != hashes:
-        raise BadInput(
-            f"{path}: is about other bytes than the files of {name}; rebuild the "
-            "benchmark, or remove this truth to ask the question without one"
-        )
+        if weights_beside(onnx):
+            raise BadInput(
+                f"{onnx}: its weights lie in other files, and the checker verifies truths about "
+                "single files only; save the model as a single file, or ask without truths about "
+                "the copy that `assay import` makes"
+            )
+        raise BadInput(f"{path}: is about other bytes than the files of {name}; {remedy}")
     beside = file_sha256(arrays) if arrays.exists() else ""
     digests = Digests(*hashes, sha256(data), beside)
     return _Read(truth, Claim(name, onnx, vnnlib, path, digests), digests)
 
 
-def _refuse_unverified(checked: Checked) -> None:
+def _refuse_unverified(checked: Checked, remedy: str) -> None:
     if checked.status != "verified":
         raise BadInput(
             f"{checked.truth}: the checker does not verify it ({checked.status}: "
-            f"{checked.reason}); build the benchmark again, or remove this truth to ask the "
-            "question without one"
+            f"{checked.reason}); {remedy}"
         )
 
 

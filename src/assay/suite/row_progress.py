@@ -170,10 +170,10 @@ def defect_note(error: Exception) -> str:
 
 
 def hashes(files: Files) -> tuple[str, str, str]:
-    """The sha256 of each; nothing for a file that is not there."""
+    """The sha256 of each, as `proved_truths` means it; nothing for a file that is not there."""
     network, question, truth = files
     return (
-        network_sha256(network),
+        network_sha256(network) if truth is None else file_sha256(network),
         file_sha256(question),
         "" if truth is None else file_sha256(truth),
     )

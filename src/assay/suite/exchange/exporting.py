@@ -21,7 +21,7 @@ from assay.suite.exchange.new_folder import new_folder
 from assay.suite.exchange.source_list import VERSIONS
 from assay.suite.exchange.versions import Question, Written, write_question
 from assay.suite.folder import BenchmarkFolder, FolderEntry
-from assay.suite.proved_truths import entry_truth, proved_truths
+from assay.suite.proved_truths import proved_truths, truth_and_arrays
 from assay.suite.workers import Watcher, parallel
 
 
@@ -162,7 +162,7 @@ def _write_truths(
     """A truth beside each text: the certificate stands, since the question is exactly the same."""
     new_names = {entry.name: names.name(entry) for entry in folder.entries}
     for entry in folder.entries:
-        truth = entry_truth(entry)
+        truth, arrays_sha256 = truth_and_arrays(entry)
         assert entry.truth is not None
         arrays = entry.truth.with_suffix(".bin")
         twin = None if truth.twin is None else new_names.get(truth.twin)
@@ -171,5 +171,7 @@ def _write_truths(
             target.parent.mkdir(exist_ok=True)
             bound = replace(truth, vnnlib_sha256=text.sha256, twin=twin)
             target.write_text(bound.to_json(), encoding="utf-8")
-            if arrays.is_file():
-                copy(arrays, target.with_suffix(".bin"), LARGEST_FILE)
+            if arrays_sha256:
+                copied, _ = copy(arrays, target.with_suffix(".bin"), LARGEST_FILE)
+                if copied != arrays_sha256:
+                    raise BadInput(f"{arrays}: changed while it was being exported; try again")

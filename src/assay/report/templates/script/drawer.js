@@ -111,7 +111,6 @@ function truthPart(i, question) {
       ["guard", guard === "real" ? "real: a knife-edge that only real arithmetic decides" : "float32: holds in floating point too"],
       ["certificate", words.kind[instance.kind[i]]],
       ["checker", data.checked[i] || "not asked for this report (run assay check)"],
-      ["facts", question.facts],
       ["counterexample", question.truthWitness && element("code", {}, question.truthWitness)],
     ]),
   ];
