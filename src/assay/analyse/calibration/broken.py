@@ -25,8 +25,8 @@ class Broken:
     """An analyser broken on purpose.
 
     `story` says what is wrong in a sentence; `shown_by` are the analysers that the bug may show in:
-    a hunt measures no others. `shows_as_error` where it makes an analyser refuse its question: other
-    bugs are not caught by that.
+    a hunt measures no others. `shows_as_error` where it makes an analyser refuse its question;
+    other bugs are not caught by that.
     """
 
     name: str
