@@ -82,11 +82,11 @@ def run(
     chosen = _verifiers(names, verifier_dir or [], verifier_command or [], env or [])
     benchmark = BenchmarkFolder.open(folder)
     settings = Settings(timeout, memory * 1024, repeat, seed, jobs, cpu_time)
-    verify_truths(benchmark)
+    verified = verify_truths(benchmark)
     if dask is None:
         warn_of_load(chosen, settings)
     with resumable(), chosen_engine(jobs, dask) as engine, shown_run() as watcher:
-        results = run_all(benchmark, chosen, settings, output, watcher, engine)
+        results = run_all(benchmark, chosen, settings, output, watcher, engine, verified)
     _show(output, results, as_json)
 
 

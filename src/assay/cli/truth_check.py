@@ -8,11 +8,17 @@ from assay.cli.output import shown_progress
 
 if TYPE_CHECKING:
     from assay.suite.folder import BenchmarkFolder
+    from assay.suite.proved_truths import Hashes
 
 
-def verify_truths(folder: BenchmarkFolder) -> None:
-    """Refuse a folder with a truth that the checker does not verify; silent where all is known."""
-    from assay.suite.proved_truths import proved_truths
+def verify_truths(folder: BenchmarkFolder) -> Hashes:
+    """Refuse a folder with a truth that the checker does not verify; silent where all is known.
 
+    Return the hashes of the questions, for whoever needs them next.
+    """
+    from assay.suite.proved_truths import proved_truths, question_hashes
+
+    hashes = question_hashes(folder)
     with shown_progress("check") as watcher:
-        proved_truths(folder, watcher=watcher)
+        proved_truths(folder, hashes, watcher)
+    return hashes

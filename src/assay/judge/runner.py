@@ -22,7 +22,7 @@ from assay.judge.run_progress import RunWatcher, hearing
 from assay.judge.task import Limits, Question
 from assay.judge.verifier import Verifier
 from assay.suite.folder import BenchmarkFolder
-from assay.suite.proved_truths import proved_truths, question_hashes
+from assay.suite.proved_truths import Hashes, proved_truths, question_hashes
 from assay.suite.workers import Watcher
 
 
@@ -45,15 +45,20 @@ def run(
     target: Path,
     watcher: RunWatcher | Watcher | None = None,
     engine: Engine | None = None,
+    verified: Hashes | None = None,
 ) -> list[Result]:
-    """Run what is not yet done, and return all results of the run."""
+    """Run what is not yet done, and return all results of the run.
+
+    `verified` are the hashes of the questions where the truths about them are verified already.
+    """
     heard = hearing(watcher)
     engine = engine or LocalEngine(settings.jobs)
     versions = installed_versions(verifiers)
     engine.check(verifiers, versions)
-    hashes = question_hashes(benchmark)
+    hashes = question_hashes(benchmark) if verified is None else verified
     plan = {**settled_plan(settings), "benchmark_sha256": benchmark_sha256(benchmark, hashes)}
-    proved_truths(benchmark, hashes)  # a truth that does not hold is told before hours of work
+    if verified is None:
+        proved_truths(benchmark, hashes)  # a truth that does not hold is told before hours of work
     with open_run(target, benchmark.path, plan, versions, tool_records(verifiers)) as folder:
         done = folder.done
         jobs = _jobs(benchmark, verifiers, versions, settings)
