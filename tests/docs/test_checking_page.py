@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.proof.checker import check_files
+from assay.proof import work
+from assay.suite.checking import Claim, check_claim
 from assay.truth.families import family
 from assay.truth.instance import Instance
 
@@ -18,14 +19,20 @@ MEBIBYTE = 1 << 20
 @pytest.fixture(scope="module")
 def limits() -> tuple[int, int]:
     """Of networks and arrays, and of questions and truths, in bytes."""
-    text = " ".join(PAGE.read_text().split())
-    found = re.search(
-        r"A network or a `NAME.bin` larger than (\d+) MiB is `unsupported`, and so is a question "
-        r"or a truth larger than (\d+) MiB",
-        text,
-    )
-    assert found is not None
-    return int(found[1]) * MEBIBYTE, int(found[2]) * MEBIBYTE
+    text = PAGE.read_text()
+    large = re.search(r"^\| a network, or a certificate's arrays \| (\d+) MiB", text, re.MULTILINE)
+    small = re.search(r"^\| a question, a truth \| (\d+) MiB each \|$", text, re.MULTILINE)
+    assert large is not None
+    assert small is not None
+    return int(large[1]) * MEBIBYTE, int(small[1]) * MEBIBYTE
+
+
+def test_the_account_of_the_table() -> None:
+    text = PAGE.read_text()
+    stated = [
+        int(row) for row in re.findall(r"^\| (?:weights|work).*\| 2\^(\d+) \|$", text, re.MULTILINE)
+    ]
+    assert [1 << power for power in stated] == [work.MOST_KEPT, work.MOST_WORK]
 
 
 @pytest.fixture
@@ -41,7 +48,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def line(files: dict[str, Path]) -> str:
-    return check_files(files["onnx"], files["vnnlib"], files["json"]).line()
+    return check_claim(Claim("a", files["onnx"], files["vnnlib"], files["json"])).line
 
 
 def test_a_truth_of_the_stated_size_is_read(

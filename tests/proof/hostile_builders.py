@@ -104,6 +104,11 @@ def polynomial(inputs: int, hidden: int, degree: int, condition: str, outputs: i
 
 
 def attention(tokens: int, width: int, condition: str, heads: int = 1) -> Claimed:
+    proto = attention_model(tokens, width, heads)
+    return claim(proto, tokens * width, "softmax_attention", condition)
+
+
+def attention_model(tokens: int, width: int, heads: int = 1, outputs: int = 1) -> onnx.ModelProto:
     rng = np.random.default_rng(1)
     square = rng.uniform(-0.1, 0.1, (width, width)).astype(np.float32)
     nodes, name = [], "x"
@@ -119,10 +124,9 @@ def attention(tokens: int, width: int, condition: str, heads: int = 1) -> Claime
         ]
         name = f"h{i}"
     nodes += [node("Flatten", [name], ["f"]), node("Gemm", ["f", "L", "l"], ["y"], transB=1)]
-    readout = rng.uniform(-0.1, 0.1, (1, tokens * width)).astype(np.float32)
-    constants = {"W": square, "L": readout, "l": [5.0]}
-    proto = model(nodes, constants, (1, tokens, width), (1, 1))
-    return claim(proto, tokens * width, "softmax_attention", condition)
+    readout = rng.uniform(-0.1, 0.1, (outputs, tokens * width)).astype(np.float32)
+    constants = {"W": square, "L": readout, "l": [5.0] * outputs}
+    return model(nodes, constants, (1, tokens, width), (1, outputs))
 
 
 def linear_attention(tokens: int, width: int, condition: str) -> Claimed:

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_claims import CONCAVE, SQUARE, Claimed, claimed, instances, network, question
 
-from assay.proof.checker import check, check_files
+from assay.proof.__main__ import main
+from assay.proof.checker import check
 from assay.truth.instance import Instance
 
 KNOBS: dict[str, list[dict[str, Any]]] = {
@@ -245,12 +246,10 @@ def test_files_on_disk(tmp_path: Path) -> None:
     data = (claim.onnx, claim.vnnlib, json.dumps(claim.truth).encode())
     for path, content in zip(paths, data, strict=True):
         path.write_bytes(content)
-    assert check_files(*paths).status == "rejected"
+    assert main([*map(str, paths)]) == 1
     assert claim.arrays is not None
     (tmp_path / "n.bin").write_bytes(claim.arrays)
-    assert check_files(*paths).status == "verified"
-    assert check_files(paths[0], paths[1], tmp_path / "none.json").status == "rejected"
-    assert check_files(tmp_path, paths[1], paths[2]).status == "rejected"
+    assert main([*map(str, paths)]) == 0
     command = [sys.executable, "-m", "assay.proof", *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -63,8 +64,6 @@ def test_no_path_forges_a_verdict(
     said = capsys.readouterr().err
     assert said.isascii()
     assert len(said.splitlines()) == 1
-    missing = checker.check_files(Path(paths[0]), Path(paths[1]), tmp_path / f"no{mark}thing")
-    assert missing.line().isprintable()
 
 
 def test_digests_are_of_the_bytes_that_were_checked(
@@ -96,6 +95,18 @@ def test_what_cannot_be_read(
     (tmp_path / "n.bin").rmdir()
     assert main([paths[2]] * 3) == 1
     assert "s REJECTED" in capsys.readouterr().out
-    monkeypatch.setattr(checker, "MOST_BYTES", 100)
+    monkeypatch.setattr(checker, "LARGEST_FILE", 100)
     assert main(paths) == 1
     assert capsys.readouterr().out.startswith(f"s UNSUPPORTED {paths[0]} is larger")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+    """Exit code 1 would say that something was rejected."""
+    command = [sys.executable, "-m", "assay.proof", *written(RIGHT, tmp_path)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "assay.proof: cannot write the verdict: No space left on device; free the output\n"
+    )

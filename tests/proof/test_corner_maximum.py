@@ -14,6 +14,7 @@ from assay.proof.arithmetic import Unsupported
 from assay.proof.chain import Affine
 from assay.proof.corner_maximum import corner_maxima
 from assay.proof.interval import Interval
+from assay.proof.work import MOST_WORK, charge, limited
 
 F = Fraction
 
@@ -90,8 +91,10 @@ def test_patience_is_shared_among_many_calls() -> None:
     affine = Affine(fmpz_mat(1, 18, [1] * 18), (0,), 1)
     box = Interval.over(1, [0] * 18, [1] * 18)
     assert corner_maxima(affine, [0], [[1]], box) == [18]
-    with pytest.raises(Unsupported, match="too many corners"):
-        corner_maxima(affine, [0], [[1]], box, share=10_000)
+    with limited():
+        charge(MOST_WORK - 1000)
+        with pytest.raises(Unsupported, match="more work"):
+            corner_maxima(affine, [0], [[1]], box)
 
 
 def test_long_numbers_count() -> None:

@@ -154,6 +154,8 @@ HOSTILE = {
     "Reshape with allowzero before 14": opset(
         13, node("Reshape", ["x", "a"], ["y"], allowzero=0), out=ONES
     ),
+    "Flatten with a negative axis before 11": opset(9, node("Flatten", ["x"], ["y"], axis=-1)),
+    "Flatten at axis -2 before 11": opset(10, node("Flatten", ["x"], ["y"], axis=-2)),
     "two nodes of one name": twins("n", "n"),
     "another type of a result": described((1, 2), TensorProto.DOUBLE),
     "another type of a weight": listed((2, 2), TensorProto.DOUBLE),
@@ -170,6 +172,9 @@ RIGHT = {
     "Gemm without C from 11": opset(11, *gemm("x", "W")),
     "Gemm with an empty C": opset(13, *gemm("x", "W", "")),
     "ReduceSum with axes from 13": opset(13, node("ReduceSum", ["x", "a"], ["y"]), out=ONES),
+    "Flatten with a negative axis from 11": opset(11, node("Flatten", ["x"], ["y"], axis=-1)),
+    "Flatten with an axis before 11": opset(9, node("Flatten", ["x"], ["y"], axis=1)),
+    "Softmax with a negative axis in 9": opset(9, node("Softmax", ["x"], ["y"], axis=-1)),
     "two names": twins("n", "m"),
     "no names": twins("", ""),
     "a description that fits": described((1, 2)),

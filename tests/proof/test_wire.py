@@ -245,3 +245,15 @@ def test_an_attribute_with_two_values() -> None:
         read(proto.SerializeToString())
     proto.graph.node[0].attribute[0].CopyFrom(helper.make_attribute("transB", 1))
     read(proto.SerializeToString())
+
+
+def test_numbers_of_a_packed_list_are_written_in_the_shortest_way() -> None:
+    """The dimensions of a tensor, packed: 2 in one byte and in two."""
+
+    def dims(content: bytes) -> bytes:
+        return field(7, field(5, field(1, content)))
+
+    walk(dims(b"\x02\x80\x01"))
+    walk(dims(b"\xff" * 9 + b"\x01"))
+    with pytest.raises(Rejected, match=r"'dims' of a TensorProto .* shortest form"):
+        walk(dims(b"\x02\x82\x00\x02"))

@@ -6,15 +6,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hostile_builders import same_kernel, same_layer
+from flint import ctx
+from hostile_builders import attention_model, same_kernel, same_layer
 from onnx import helper
 from small_claims import CONCAVE, SQUARE, Claimed, claimed, model, network, question
 
 from assay.proof import work
 from assay.proof.arithmetic import Unsupported, Vector
+from assay.proof.ball_network import BallNetwork
+from assay.proof.balls import BITS, over_box
 from assay.proof.chain import read_chain
 from assay.proof.checker import proven_margin
 from assay.proof.reader import read
+from assay.proof.vnnlib import Inequality
 from assay.proof.work import charge, charge_product, fit, keep, limited
 
 
@@ -43,6 +47,33 @@ def test_long_numbers_count_more() -> None:
         charge_product(1000, 1000, 10, 64 * 100, 64 * 100)
     with limited():
         charge_product(1000, 1000, 10, 64, 64)
+
+
+def test_a_box_of_constant_boxes_fits() -> None:
+    """150 layers of 256 units: four CPU seconds, and a quarter of a gigabyte."""
+    with limited():
+        keep(150 * 256 * 256, 40)
+
+
+def test_attention_of_32_tokens_and_50_classes_is_within_the_account() -> None:
+    """Seven CPU seconds: the values over nine boxes, and 49 gradients over eight of them."""
+    tokens = width = 32
+    proto = attention_model(tokens, width, outputs=50)
+    size = tokens * width
+    with limited(), ctx.workprec(BITS):
+        network = BallNetwork(read(proto.SerializeToString()))
+        centre = [Fraction(1, 4)] * size
+        values = network.values(over_box(centre, centre, (1, tokens, width)))
+        forward = spent()
+        network.gradient(values, Inequality(((0, Fraction(1)), (1, Fraction(-1))), Fraction(0)))
+        backward = spent() - forward
+    assert 9 * forward + 8 * 49 * backward < work.MOST_WORK // 2
+
+
+def spent() -> int:
+    account = work._ACCOUNT.get()
+    assert account is not None
+    return account[0]
 
 
 def test_a_claim_that_passes_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

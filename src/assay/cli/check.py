@@ -69,7 +69,7 @@ def check(
 
 
 def _show(results: list[Checked], problems: list[str], as_json: bool) -> None:
-    from assay.cli.output import print_json, print_line, print_table
+    from assay.cli.output import one_line, print_json, print_line, print_table
     from assay.suite.checking import STATUSES
 
     by_status = Counter(result.status for result in results)
@@ -83,7 +83,7 @@ def _show(results: list[Checked], problems: list[str], as_json: bool) -> None:
         print_json(document)
         return
     if len(results) == 1:
-        print_line(results[0].line)
+        print_line(one_line(results[0].line))
     else:
         groups = Counter((r.family, r.answer or "?", r.status) for r in results)
         keys = sorted({(family, answer) for family, answer, _ in groups})
@@ -91,8 +91,8 @@ def _show(results: list[Checked], problems: list[str], as_json: bool) -> None:
         print_table("checked", ["family", "answer", *STATUSES], rows)
         for result in results:
             if result.status != "verified":
-                print_line(f"{result.status}: {result.truth}: {result.reason}")
+                print_line(one_line(f"{result.status}: {result.truth}: {result.reason}"))
     for problem in problems:
-        print_line(f"problem: {problem}")
+        print_line(one_line(f"problem: {problem}"))
     if len(results) > 1:
         print_line(", ".join(f"{n} {status}" for status, n in counts.items() if n) + ".")

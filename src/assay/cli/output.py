@@ -49,6 +49,11 @@ def print_line(text: str) -> None:
     print(text)
 
 
+def one_line(text: str) -> str:
+    """Names and reasons come from files: none of them begins a line, or hides one."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print a table; cells are plain text, so that no name is read as markup."""
     table = Table(title=title, title_justify="left")
@@ -56,7 +61,7 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[objec
         numeric = bool(rows) and all(isinstance(row[len(table.columns)], int) for row in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*(Text(one_line(str(cell))) for cell in row))
     console = Console()
     # A file or a pipe has no width: there lines may be long, and nothing is cut in two.
     (console if console.is_terminal else Console(width=_WIDE)).print(table)
@@ -88,7 +93,7 @@ def told_progress(what: str) -> Iterator[Callable[[str], None]]:
     console = Console(stderr=True)
     if console.is_terminal:
         with Status(what, console=console) as status:
-            yield lambda text: status.update(f"{what}: {text}")
+            yield lambda text: status.update(Text(one_line(f"{what}: {text}")))
         return
     last = time.monotonic()
 
@@ -96,7 +101,7 @@ def told_progress(what: str) -> Iterator[Callable[[str], None]]:
         nonlocal last
         if time.monotonic() - last >= _SILENT_S:
             last = time.monotonic()
-            print(f"{what}: {text}", file=sys.stderr, flush=True)
+            print(one_line(f"{what}: {text}"), file=sys.stderr, flush=True)
 
     yield say
 
@@ -129,7 +134,7 @@ class _Lines(Watcher):
         self._say(f"{self._done}/{self._total} {name} {seconds:.1f} s, left {left:.0f} s{tail}")
 
     def _say(self, text: str) -> None:
-        print(f"{self._what}: {text}", file=sys.stderr, flush=True)
+        print(one_line(f"{self._what}: {text}"), file=sys.stderr, flush=True)
 
 
 class _Bar(Watcher):
@@ -150,7 +155,7 @@ class _Bar(Watcher):
         self._progress.advance(self._task)
         self._refresh()
         if note:
-            self._progress.console.print(Text(f"{name}: {note}"))
+            self._progress.console.print(Text(one_line(f"{name}: {note}")))
 
     def _refresh(self) -> None:
-        self._progress.update(self._task, now=" ".join(self._running[:2]))
+        self._progress.update(self._task, now=one_line(" ".join(self._running[:2])))

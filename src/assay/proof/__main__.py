@@ -7,11 +7,26 @@ digests are those of the very bytes that were checked.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from pathlib import Path
 
 from assay.proof.arithmetic import Unsupported
 from assay.proof.checker import Verdict, check, read_files, shown
+
+
+def run(arguments: list[str]) -> int:
+    """`main`, with a sentence and exit code 2 where its lines cannot be written."""
+    try:
+        code = main(arguments)
+        sys.stdout.flush()
+    except OSError as error:
+        said = f"assay.proof: cannot write the verdict: {error.strerror}; free the output"
+        print(said, file=sys.stderr)
+        # what is left in the buffer would be tried again, and fail again, at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    return code
 
 
 def main(arguments: list[str]) -> int:
@@ -21,9 +36,8 @@ def main(arguments: list[str]) -> int:
     paths = [Path(argument) for argument in arguments]
     for path in paths:
         if not path.is_file():
-            print(
-                f"assay.proof: {shown(path)} is not a file; name an existing one", file=sys.stderr
-            )
+            said = f"assay.proof: {shown(path)} is not a file; name an existing one"
+            print(said, file=sys.stderr)
             return 2
     try:
         files = read_files(*paths)
@@ -42,4 +56,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:]))

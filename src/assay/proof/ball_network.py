@@ -25,18 +25,17 @@ from flint import arb, ctx
 from assay.proof.arithmetic import Rejected, Unsupported, Vector
 from assay.proof.ball_operators import MOST_ENTRIES, OPERATORS, Step
 from assay.proof.balls import BITS, Ball, Balls, ball, ceiling, from_vector, over_box, quotient
+from assay.proof.declared_shapes import check_declared
 from assay.proof.reader import Graph, Node
 from assay.proof.softmax_head import Head, HeadPattern
 from assay.proof.vnnlib import Inequality, Question
-from assay.proof.work import charge
+from assay.proof.work import CURVE, ENTRY, PRODUCT, charge, keep
 
 _MOST_NODES = 500
 _MOST_HEADS = 16
 _MOST_WEIGHTS = 1 << 20
-_MOST_WORK = 1 << 27
-_MOST_WORK_IN_ALL = 1 << 33
-_BALL, _ENTRY, _STEP = 8, 200, 1500
-"""Units of work of a product of balls, and of an entry and a node besides."""
+_STEP = 1500
+"""Units of work of a node, whatever its size."""
 SHELLS = 8
 Values = dict[str, Balls]
 
@@ -64,12 +63,21 @@ class Operation:
         return OPERATORS[self.node.operator].backward(step, adjoint)
 
     def work(self, operands: list[Balls], result: Balls) -> int:
-        """About the number of multiplications of `forward`."""
-        if self.node.operator == "Conv":
-            return len(result.entries) * prod(operands[1].shape[1:])
-        if self.node.operator == "AveragePool":
-            return len(result.entries) * len(operands[0].entries)
-        return len(result.entries) * max(operands[0].shape, default=1)
+        """Units of work of `forward`."""
+        size, operator = len(result.entries), self.node.operator
+        entries = size + sum(len(operand.entries) for operand in operands)
+        if operator in ("MatMul", "Gemm", "AveragePool"):
+            row = operands[0].entries if operator == "AveragePool" else range(operands[0].shape[-1])
+            return PRODUCT * size * len(row) + ENTRY * entries
+        if operator == "Conv":
+            taps = prod(operands[1].shape[1:])
+            windows = taps * prod(result.shape[2:])
+            return PRODUCT * size * taps + ENTRY * (entries + windows)
+        return (CURVE if operator in ("Sigmoid", "Tanh", "Softmax") else ENTRY) * entries
+
+    def work_back(self, operands: list[Balls], result: Balls) -> int:
+        both = self.node.operator in ("MatMul", "Mul", "Div")  # derivatives by two operands
+        return (2 if both else 1) * self.work(operands, result)
 
 
 @dataclass(frozen=True)
@@ -105,29 +113,19 @@ class BallNetwork:
 
     def values(self, inputs: Balls) -> Values:
         """Every tensor that the output needs."""
-        values, work = {**self._constants, self.graph.input: inputs}, 0
+        values = {**self._constants, self.graph.input: inputs}
         for step in self.steps:
             operands = [values[name] for name in step.inputs]
             values[step.output] = result = step.forward(operands)
-            work += step.work(operands, result)
-            charge(_STEP + _BALL * step.work(operands, result) + _ENTRY * len(result.entries))
+            charge(_STEP + step.work(operands, result))
+            keep(len(result.entries), 0)
             # without this a quotient by zero could hide behind a zero weight
             if not all(entry.is_finite() for entry in result.entries):
                 raise Rejected(f"{step.output[:40]!a} is not finite in balls")
-            if len(result.entries) > MOST_ENTRIES or work > _MOST_WORK:
+            if len(result.entries) > MOST_ENTRIES:
                 raise Unsupported(f"{step.output[:40]!a} makes the network too large for balls")
-        if not self.graph.declared.keys() <= {*values, *self.graph.integers}:
-            raise Unsupported("the network declares shapes that are not followed in balls")
-        for name, found in values.items():
-            self.graph.check_shape(name, found.shape)
+        check_declared(self.graph, {name: found.shape for name, found in values.items()})
         return values
-
-    def work(self, values: Values) -> int:
-        """About the number of multiplications that made these values."""
-        return sum(
-            step.work([values[name] for name in step.inputs], values[step.output])
-            for step in self.steps
-        )
 
     def outputs(self, values: Values) -> list[Ball]:
         return values[self.graph.output].entries
@@ -142,8 +140,8 @@ class BallNetwork:
             if step.output not in adjoints:
                 continue
             operands, result = [values[name] for name in step.inputs], values[step.output]
-            charge(_STEP + 2 * _BALL * step.work(operands, result) + _ENTRY * len(result.entries))
-            changes = step.backward(operands, values[step.output], adjoints[step.output])
+            charge(_STEP + step.work_back(operands, result))
+            changes = step.backward(operands, result, adjoints[step.output])
             for name, change in zip(step.inputs, changes, strict=False):
                 if name not in self.graph.constants:
                     adjoints[name] = _sum(adjoints.get(name), change)
@@ -193,8 +191,6 @@ class BoxAnalysis:
             low = [c + (a - c) * share for c, (a, _) in zip(centre, ends, strict=True)]
             high = [c + (b - c) * share for c, (_, b) in zip(centre, ends, strict=True)]
             self.shells.append(network.values(over_box(low, high, shape)))
-        if network.work(self.at_centre) * sum(map(len, question.disjuncts)) > _MOST_WORK_IN_ALL:
-            raise Unsupported("the question has more disjuncts than the checker follows in balls")
 
     def first_order(self, inequality: Inequality) -> FirstOrder:
         total = arb(0)

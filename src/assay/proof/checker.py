@@ -24,8 +24,8 @@ from assay.proof.vnnlib import Question
 from assay.proof.work import limited
 
 _SCHEMA = 1
-MOST_BYTES = 1 << 28
-"""The largest file that is read."""
+LARGEST_FILE = 1 << 28
+"""In bytes, of what is read at all."""
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "schema": int,
     "answer": str,
@@ -43,7 +43,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "facts": dict,
 }
 _OPTIONAL = ("witness", "violation_probability", "facts")
-_MOST_BYTES = 1 << 25
+_LARGEST_TRUTH = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -63,24 +63,14 @@ class Verdict:
         return f"s VERIFIED {self.answer} margin{relation}{self.margin} guard={self.guard}"
 
 
-def check_files(onnx: Path, vnnlib_file: Path, truth: Path) -> Verdict:
-    """Check the truth in a file; its arrays, if any, lie beside it with the suffix .bin."""
-    try:
-        return check(*(data for _, data in read_files(onnx, vnnlib_file, truth)))
-    except OSError as error:
-        return Verdict("rejected", reason=f"{shown(Path(error.filename))}: {error.strerror}")
-    except Unsupported as reason:
-        return Verdict("unsupported", reason=str(reason))
-
-
 def read_files(onnx: Path, vnnlib_file: Path, truth: Path) -> list[tuple[Path, bytes]]:
-    """The bytes that are checked, of each file in one read; the arrays last, if there are any."""
+    """The bytes that are checked, of each file in one read; arrays, in TRUTH.bin, come last."""
     arrays = truth.with_suffix(".bin")
     found = []
     for path in (onnx, vnnlib_file, truth, *([arrays] if arrays.exists() else [])):
         with path.open("rb") as stream:
-            found.append((path, stream.read(MOST_BYTES + 1)))
-        if len(found[-1][1]) > MOST_BYTES:
+            found.append((path, stream.read(LARGEST_FILE + 1)))
+        if len(found[-1][1]) > LARGEST_FILE:
             raise Unsupported(f"{shown(path)} is larger than the checker reads")
     return found
 
@@ -129,7 +119,7 @@ def _rule(kind: str) -> Callable[[Claim], Proof]:
 
 
 def _read_truth(data: bytes) -> dict[str, Any]:
-    if len(data) > _MOST_BYTES:
+    if len(data) > _LARGEST_TRUTH:
         raise Unsupported("the truth is larger than the checker reads")
     try:
         claim = json.loads(data.decode(), object_pairs_hook=_object, parse_constant=_no_constant)

@@ -18,16 +18,12 @@ from assay.proof.interval import Interval
 from assay.proof.work import charge
 
 _MOST_WORDS = 1 << 24
-_MOST_STEPS = 1 << 29
 
 
 def corner_maxima(
-    layer: Affine, hinges: list[int], weights: list[list[int]], box: Interval, share: int = 1
+    layer: Affine, hinges: list[int], weights: list[list[int]], box: Interval
 ) -> list[Fraction]:
-    """max over the box of sum_j weights[k][j] relu(hinge j) for every row k; weights >= 0.
-
-    `share` is how many calls of this size share the checker's patience.
-    """
+    """max over the box of sum_j weights[k][j] relu(hinge j) for every row k; weights >= 0."""
     rows = [layer.rows[j] for j in hinges]
     ends = list(zip(box.lower.numerators, box.upper.numerators, strict=True))
     used = {i for row in rows for i, a in enumerate(row) if a}
@@ -43,11 +39,7 @@ def corner_maxima(
     windows = len(active) - width + 1
     longest = max((abs(n) for numbers in (*rows, *ends) for n in numbers), default=0)
     words = 1 + longest.bit_length() // 32
-    if (
-        width > 24
-        or (len(hinges) + len(weights)) * words << width > _MOST_WORDS
-        or (len(hinges) + len(weights) * windows) * words * share << width > _MOST_STEPS
-    ):
+    if width > 24 or (len(hinges) + len(weights)) * words << width > _MOST_WORDS:
         raise Unsupported(f"{len(hinges)} hinges on windows of {width} inputs are too many corners")
     charge(10 * (len(hinges) + len(weights) * windows) * words << width)
     starts = [min(s[0], windows - 1) if s else 0 for s in supports]

@@ -15,6 +15,7 @@ from flint import fmpz_mat
 
 from assay.proof.arithmetic import Rejected, Unsupported, Vector
 from assay.proof.chain import Affine
+from assay.proof.declared_shapes import check_declared
 from assay.proof.reader import Graph, Node, Tensor
 
 
@@ -48,9 +49,7 @@ class _Reader:
     def __init__(self, graph: Graph) -> None:
         if len(graph.input_shape) != 3 or graph.input_shape[0] != 1:
             raise Unsupported("linear attention takes an input of shape (1, tokens, width)")
-        made = {node.output for node in graph.nodes} - {graph.output}
-        if not made.isdisjoint(graph.declared):
-            raise Unsupported("shapes that the network declares are not followed in attention")
+        check_declared(graph, {graph.output: graph.output_shape})
         self.graph = graph
         self.tokens, self.width = graph.input_shape[1:]
         self.makers = {node.output: node for node in graph.nodes}

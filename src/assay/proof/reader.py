@@ -179,6 +179,8 @@ def _node(proto: NodeProto, opset: int) -> Node:
         if not attribute.HasField("f" if scale else "i"):
             raise Rejected(f"{place} gives {attribute.name[:40]!a} no value")
         attributes[attribute.name] = 1 if scale else attribute.i
+    if proto.op_type == "Flatten" and opset < 11 and attributes.get("axis", 1) < 0:
+        raise Rejected(f"{place} counts its axis from the end, which opset {opset} does not know")
     return Node(proto.op_type, proto.name, tuple(names), proto.output[0], attributes, lists)
 
 

@@ -9,3 +9,7 @@ class Rejected(Exception):
 
 class Unsupported(Exception):
     """The checker does not know how to prove this kind of claim, or it asks for too much."""
+
+
+class TooMuch(Unsupported):
+    """It passes what the checker does, or holds, for one truth; a smaller network may not."""

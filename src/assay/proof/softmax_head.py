@@ -21,7 +21,7 @@ from flint import arb, arb_mat, fmpz_mat
 from assay.proof.arithmetic import Unsupported
 from assay.proof.balls import Ball, Balls, hull, quotient
 from assay.proof.reader import Graph, Node, Tensor
-from assay.proof.work import charge
+from assay.proof.work import CURVE, ENTRY, PRODUCT, charge, keep
 
 _MOST_PRODUCTS = 1 << 24
 
@@ -58,6 +58,10 @@ class Head:
         _, rows, width = x.shape
         if rows * rows * width + rows * width * max(width, self.value.ncols()) > _MOST_PRODUCTS:
             raise Unsupported("a head of attention is too large for balls")
+        columns = int(self.value.ncols())
+        charge(PRODUCT * rows * (rows + 1) * width * (width + columns))
+        charge((ENTRY * (2 * width + columns) + 4 * CURVE) * rows * rows)
+        keep(2 * rows * rows * width, 0)
         tokens = x.matrix()
         middle = _each(tokens, lambda v: arb(v.mid()))
         shares, centres = self._shares(tokens, middle)
@@ -66,7 +70,7 @@ class Head:
         for i, row in enumerate(shares.tolist()):
             moved = arb_mat([row]) * (apart[i] * self.value)
             values[i] = [a + b for a, b in zip(values[i], moved.entries(), strict=True)]
-        shape = (*x.shape[:-1], int(self.value.ncols()))
+        shape = (*x.shape[:-1], columns)
         return Attended(
             shape,
             [v for row in values for v in row],
@@ -91,9 +95,13 @@ class Head:
         return [Balls(operands[0].shape, total.entries())]
 
     def work(self, operands: list[Balls], result: Balls) -> int:
-        """About the number of multiplications of `forward`."""
+        """Units of work of `forward` besides what it charges itself, before it begins."""
+        return ENTRY * (len(operands[0].entries) + len(result.entries))
+
+    def work_back(self, operands: list[Balls], result: Balls) -> int:
         rows, width = operands[0].shape[-2:]
-        return rows * (rows + width) * (width + result.shape[-1])
+        products = rows * (rows + width) * (3 * width + result.shape[-1])
+        return PRODUCT * products + CURVE * rows * rows + self.work(operands, result)
 
     def _shares(self, tokens: arb_mat, middle: arb_mat) -> tuple[arb_mat, arb_mat]:
         """The enclosed shares, and the constants c_i."""

@@ -3,11 +3,12 @@
 Protobuf readers drop fields that they do not know and take the last one of two where one belongs.
 So bytes can mean one network to one reader and another network to the next. Here every field must
 be known, stand at most once where it is not repeated (of alternatives, one), have the form its type
-has, and hold a known name of an enumeration. Numbers are written in the shortest way.
+has, and hold a known name of an enumeration. Numbers, in lists too, have their shortest form.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,7 @@ from typing import Any
 from assay.proof.arithmetic import Rejected, Unsupported
 
 _DEEPEST = 32
+_LONGER = re.compile(rb"[\x80-\xff]\x00")
 _VARINT, _WORD64, _BYTES, _WORD32 = 0, 1, 2, 5
 _FORMS = {"double": _WORD64, "fixed64": _WORD64, "sfixed64": _WORD64}
 _FORMS |= {"float": _WORD32, "fixed32": _WORD32, "sfixed32": _WORD32}
@@ -59,6 +61,8 @@ def check_fields(data: bytes, message: Any, *, most: int, longest: int) -> None:
                 raise Rejected(f"{place} has another form than its type")
             if packed and field.form == _VARINT and stop - begin > longest:
                 raise Unsupported(f"{place} is a longer list than is read")
+            if packed and field.form == _VARINT and _LONGER.search(data, begin, stop):
+                raise Rejected(f"{place} has a number that is not in its shortest form")
             if not field.repeated and field.group in seen:
                 raise Rejected(f"{place} stands there twice, or beside an alternative of it")
             if field.values is not None and begin not in field.values:

@@ -86,13 +86,13 @@ def check(claims: Sequence[Claim], jobs: int, watcher: Watcher | None = None) ->
 
 def check_claim(claim: Claim) -> Checked:
     """Run the checker on one claim (in a worker)."""
-    from assay.proof.checker import Verdict, check
+    from assay.proof import checker
 
     read = _read(claim)
-    digests = None if isinstance(read, Verdict) else Digests.of(*read)
+    digests = None if isinstance(read, checker.Verdict) else Digests.of(*read)
     if claim.digests not in (None, digests):
         raise BadInput("its files changed while they were being checked; try again")
-    verdict = read if isinstance(read, Verdict) else check(*read)
+    verdict = read if isinstance(read, checker.Verdict) else checker.check(*read)
     return Checked(
         name=claim.name,
         family=(_said(claim.truth, "family") or "?")[:40],
@@ -107,20 +107,17 @@ def check_claim(claim: Claim) -> Checked:
     )
 
 
-def _read(claim: Claim) -> Verdict | tuple[bytes, bytes, bytes, bytes | None]:
+def _read(claim: Claim) -> Verdict | list[bytes]:
     """The bytes that are hashed and checked, each read once; a verdict where that is impossible."""
-    from assay.proof.checker import MOST_BYTES, Verdict
+    from assay.proof.checker import Verdict, read_files, shown
+    from assay.proof.refusals import Unsupported
 
-    arrays = claim.truth.with_suffix(".bin")
-    paths = [claim.onnx, claim.vnnlib, claim.truth, *([arrays] if arrays.exists() else [])]
     try:
-        for path in paths:
-            if path.stat().st_size > MOST_BYTES:
-                return Verdict("unsupported", reason=f"{path} is larger than the checker reads")
-        network, question, truth, *rest = [path.read_bytes() for path in paths]
+        return [data for _, data in read_files(claim.onnx, claim.vnnlib, claim.truth)]
     except OSError as error:
-        return Verdict("rejected", reason=f"{error.filename}: {error.strerror}")
-    return network, question, truth, rest[0] if rest else None
+        return Verdict("rejected", reason=f"{shown(Path(error.filename))}: {error.strerror}")
+    except Unsupported as reason:
+        return Verdict("unsupported", reason=str(reason))
 
 
 def twin_problems(results: Sequence[Checked]) -> list[str]:

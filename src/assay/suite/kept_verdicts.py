@@ -43,7 +43,7 @@ class Digests:
     arrays: str = ""
 
     @classmethod
-    def of(cls, onnx: bytes, vnnlib: bytes, truth: bytes, arrays: bytes | None) -> Digests:
+    def of(cls, onnx: bytes, vnnlib: bytes, truth: bytes, arrays: bytes | None = None) -> Digests:
         return cls(
             onnx=hashlib.sha256(onnx).hexdigest(),
             vnnlib=hashlib.sha256(vnnlib).hexdigest(),

@@ -26,6 +26,7 @@ from assay.proof.ball_network import BallNetwork, Values, excess, highest_margin
 from assay.proof.balls import BITS, Balls, ceiling, floor, over_box
 from assay.proof.checker import proven_margin
 from assay.proof.claim import Claim
+from assay.proof.refusals import TooMuch
 from assay.question import vnnlib
 from assay.question.graph import GraphBuilder
 from assay.question.property import Violation
@@ -76,6 +77,11 @@ class Plan:
     @property
     def classes(self) -> int:
         return len(self.readout)
+
+    def refusal(self, reason: Exception) -> CannotCertify:
+        """Other numbers do not help where the network is too large."""
+        remedy = "make the network smaller" if isinstance(reason, TooMuch) else self.remedy
+        return CannotCertify(f"{self.family}: {reason}; {remedy}")
 
     def question(self) -> bytes:
         violation = Violation.misclassification(self.label, self.classes)
@@ -174,7 +180,7 @@ class _Search:
         try:
             least = self.plan.least_excesses(Claim(self.question, self.network.graph, None))
         except (arithmetic.Rejected, arithmetic.Unsupported) as reason:
-            raise CannotCertify(f"{self.plan.family}: {reason}; {self.plan.remedy}") from None
+            raise self.plan.refusal(reason) from None
         with ctx.workprec(BITS):
             values = self.network.values(_at(self.network, self.plan.centre))
             nominal = [excess(rival, self.network.outputs(values)) for rival in self.rivals]
@@ -232,7 +238,7 @@ def _robust(plan: Plan, onnx: bytes, facts: Mapping[str, str]) -> Instance:
     try:
         margin = proven_margin(onnx, question, plan.rule, None)
     except (arithmetic.Rejected, arithmetic.Unsupported) as reason:
-        raise CannotCertify(f"{plan.family}: {reason}; {plan.remedy}") from None
+        raise plan.refusal(reason) from None
     if margin <= 0:
         raise CannotCertify(f"{plan.family}: the margin is not positive; raise {plan.slack_knob}")
     return _instance(plan, onnx, question, "robust", short_below(margin), facts)

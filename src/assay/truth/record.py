@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +13,8 @@ from assay.errors import BadInput
 
 SCHEMA = 1
 LARGEST_TRUTH = 256 * 1024 * 1024
+_RATIONAL = re.compile(r"-?\d{1,4000}(?:/(?=0*[1-9])\d{1,4000})?", re.ASCII)
+"""As the checker takes it: a short text such as 1e30000000 can stand for a number of 12 MB."""
 Answer = Literal["robust", "violated"]
 Guard = Literal["float32", "real"]
 
@@ -61,7 +64,7 @@ class Truth:
             unknown = sorted(set(document) - known)
             if unknown:
                 raise BadInput(f"{place}: unknown key {unknown[0]!r}; remove it")
-            document["margin"] = Fraction(document["margin"])
+            document["margin"] = _rational(document["margin"])
             if document.get("witness") is not None:
                 document["witness"] = tuple(document["witness"])
             truth = cls(**document)
@@ -72,6 +75,12 @@ class Truth:
         if truth.answer not in ("robust", "violated") or truth.guard not in ("float32", "real"):
             raise BadInput(f"{place}: answer or guard is not a known word; rebuild it")
         return truth
+
+
+def _rational(text: object) -> Fraction:
+    if not isinstance(text, str) or len(text) > 8002 or not _RATIONAL.fullmatch(text):
+        raise ValueError("its margin is not a rational number of reasonable length")
+    return Fraction(text)
 
 
 def truth_bytes(path: Path) -> bytes:

@@ -40,7 +40,7 @@ def _dead_layer(claim: Claim) -> tuple[int, Interval]:
         weights = [row[j] for j in hinges]
         if min(weights, default=0) < 0:
             raise Rejected(f"gate {unit} of the second hidden layer is not convex")
-        (maximum,) = corner_maxima(hidden[0], hinges, [weights], claim.box, gates.units)
+        (maximum,) = corner_maxima(hidden[0], hinges, [weights], claim.box)
         highest.append((maximum + gates.bias[unit]) / gates.denominator)
         if highest[-1] > 0:
             raise Rejected(f"gate {unit} of the second hidden layer opens inside the box")
