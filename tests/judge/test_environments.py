@@ -151,7 +151,8 @@ def test_interrupted(tmp_path: Path, assay_home: Path, number: int) -> None:
         "import test_environments as t\n"
         f"t.install(t.verifier(t.Environment(packages=(({str(package)!r},),))))\n"
     )
-    paths = [str(Path(__file__).parent), str(Path(environments.__file__).parents[2])]
+    here = Path(__file__).parent
+    paths = map(str, (here, here.parent / "tiers", Path(environments.__file__).parents[2]))
     installer = subprocess.Popen(
         [sys.executable, str(script)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
