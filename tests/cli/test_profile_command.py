@@ -117,7 +117,7 @@ def unsupported_operator() -> bytes:
 
 
 BAD = {
-    "operator": (unsupported_operator(), QUESTION, "operator Selu at node 'odd'"),
+    "operator": (unsupported_operator(), QUESTION, "operator Selu yet (node 'odd')"),
     "unbounded": (network(), QUESTION.replace("(assert (<= X_0 1))\n", ""), "no upper bound"),
     "nan": (nan_weights(), QUESTION, "NaN or infinity"),
     "point": (network(), QUESTION.replace("X_0 -1", "X_0 1"), "single point"),

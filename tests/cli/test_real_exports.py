@@ -131,7 +131,7 @@ def test_attack_runs_without_gradients_and_says_why(files: Path) -> None:
     done = assay("attack", files / "sklearn.onnx", files / "question.vnnlib", *attacks)
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stdout.split())
-    assert "1 attacks did not run: needs gradients: torch cannot run" in told
+    assert "1 attack did not run: needs gradients: torch cannot run" in told
 
 
 def test_what_is_certified_is_a_single_file(files: Path, tmp_path: Path) -> None:

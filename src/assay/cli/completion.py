@@ -7,7 +7,26 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+import typer
+from typer._completion_shared import Shells, get_completion_script, install
+
 _SUFFIX = ".yaml"
+_NAME, _VARIABLE = "assay", "_ASSAY_COMPLETE"
+
+
+def show_script(shell: Shells | None) -> None:
+    if shell is not None:
+        typer.echo(
+            get_completion_script(prog_name=_NAME, complete_var=_VARIABLE, shell=shell.value)
+        )
+        raise typer.Exit
+
+
+def install_script(shell: Shells | None) -> None:
+    if shell is not None:
+        _, path = install(shell=shell.value, prog_name=_NAME, complete_var=_VARIABLE)
+        typer.echo(f"{shell.value} completion is installed in {path}; start a new shell to use it")
+        raise typer.Exit
 
 
 def families_named(incomplete: str) -> list[str]:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
+from typer._completion_classes import completion_init
+from typer._completion_shared import Shells
 
 from assay.cli import (
     attack,
@@ -37,6 +39,7 @@ from assay.cli import (
 )
 from assay.cli import run as run_command
 from assay.cli.command_panels import ANSWER, EXPLAIN, JUDGE, MAKE, PanelGroup
+from assay.cli.completion import install_script, show_script
 from assay.cli.process_signals import (
     READER_GONE_EXIT,
     STOPPED_EXIT,
@@ -61,6 +64,7 @@ app = typer.Typer(
     "  assay report run -o report.html",
     no_args_is_help=True,
     cls=PanelGroup,
+    add_completion=False,  # typer's own asks the system which shell called; ours is told
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -124,6 +128,24 @@ def _options(
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
+    show_completion: Annotated[
+        Shells | None,
+        typer.Option(
+            "--show-completion",
+            callback=show_script,
+            is_eager=True,
+            help="Print the completion script for a shell.",
+        ),
+    ] = None,
+    install_completion: Annotated[
+        Shells | None,
+        typer.Option(
+            "--install-completion",
+            callback=install_script,
+            is_eager=True,
+            help="Install completion for a shell; takes effect in a new one.",
+        ),
+    ] = None,
 ) -> None:
     pass
 
@@ -152,6 +174,7 @@ def run() -> None:
 
 def _run_command() -> int:
     try:
+        completion_init()  # the shells that typer knows
         app(prog_name="assay")  # also under `python -m`, and for the shell's completion
     except SystemExit as end:
         # Typer takes any broken pipe for a reader of ours that left, and says nothing.
