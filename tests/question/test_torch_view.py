@@ -102,4 +102,4 @@ except BadInput as error:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert "install the extra" in done.stdout
+    assert "which is not installed; get it with: pip install" in done.stdout

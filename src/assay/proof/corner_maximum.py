@@ -17,7 +17,7 @@ from assay.proof.chain import Affine
 from assay.proof.interval import Interval
 from assay.proof.work import charge
 
-_MOST_WORDS = 1 << 24
+_MOST_WORDS = 1 << 25
 
 
 def corner_maxima(
