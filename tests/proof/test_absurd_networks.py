@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from hostile_builders import linear_attention
 from onnx import helper
 from small_claims import claimed, model, network, question
 
@@ -157,22 +158,6 @@ def test_bounds_without_a_common_denominator() -> None:
 
 def test_tokens_beyond_number() -> None:
     """Linear attention has a weight for each two of them."""
-    tokens = 1025
-    nodes = [
-        node("MatMul", ["x", "W"], ["z"]),
-        node("Relu", ["z"], ["r"]),
-        node("Add", ["r", "offset"], ["q"]),
-        node("Transpose", ["q"], ["t"], perm=[0, 2, 1]),
-        node("MatMul", ["q", "t"], ["w"]),
-        node("ReduceSum", ["w", "last"], ["s"], keepdims=1),
-        node("MatMul", ["w", "z"], ["m"]),
-        node("Div", ["m", "s"], ["d"]),
-        node("Flatten", ["d"], ["f"]),
-        node("Gemm", ["f", "R", "b"], ["y"], transB=1),
-    ]
-    constants = {"W": [[1.0]], "offset": 1.0, "last": LAST, "R": [[1.0] * tokens], "b": [1.0]}
-    made = model(nodes, constants, (1, tokens, 1), (1, 1))
-    asked = question([(0, 1)] * tokens, outputs=1, condition=ABOVE)
-    verdict = claimed(made, asked, kind="linear_attention").verdict()
+    verdict = linear_attention(1025, 1, ABOVE).verdict()
     assert verdict.status == "unsupported"
     assert "tokens" in verdict.reason

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from assay.errors import BadInput, Unsupported
-from assay.question.model_file import LARGEST_FILE, read_at_most
+from assay.question.model_file import LARGEST_FILE, model_bytes
 from assay.question.network import load_file
 
 _PLAIN_DOMAINS = ("", "ai.onnx")
@@ -34,8 +33,7 @@ def operators_used(path: Path) -> frozenset[str]:
 
 def _as_written(path: Path) -> frozenset[str]:
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            data = read_at_most(file, LARGEST_FILE + 1)
+        data = model_bytes(path)
         if len(data) > LARGEST_FILE:
             return frozenset()
         model = onnx.ModelProto.FromString(data)

@@ -11,7 +11,6 @@ import hashlib
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
-from io import BufferedIOBase
 from pathlib import Path
 
 import onnx
@@ -44,12 +43,7 @@ def read_model(path: str | Path) -> ModelFile:
     """Read `path`, a `.onnx` file or a gzip-ed `.onnx.gz` one, and what lies beside it."""
     place = str(path)
     try:
-        with Path(path).open("rb") as file:
-            if place.endswith(".gz"):
-                with gzip.open(file) as unpacked:
-                    data = read_at_most(unpacked, LARGEST_FILE + 1)
-            else:
-                data = read_at_most(file, LARGEST_FILE + 1)
+        data = model_bytes(Path(path))
     except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"{place}: cannot be read ({error}); check the path and the file") from None
     if len(data) > LARGEST_FILE:
@@ -61,12 +55,16 @@ def read_model(path: str | Path) -> ModelFile:
     return ModelFile(model, data, place)
 
 
-def read_at_most(file: BufferedIOBase, size: int) -> bytes:
-    """Piece by piece: `file.read(size)` takes memory for `size` bytes before it reads any."""
-    pieces = []
-    while size > 0 and (piece := file.read(min(size, _PIECE))):
-        pieces.append(piece)
-        size -= len(piece)
+def model_bytes(path: Path) -> bytes:
+    """What the file holds, unpacked; of one that is too large, a byte more than the limit.
+
+    Piece by piece: `file.read(size)` takes memory for `size` bytes before it reads any.
+    """
+    pieces, left = [], LARGEST_FILE + 1
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        while left > 0 and (piece := file.read(min(left, _PIECE))):
+            pieces.append(piece)
+            left -= len(piece)
     return b"".join(pieces)
 
 
@@ -87,8 +85,7 @@ def parse(data: bytes, place: str) -> onnx.ModelProto:
 def weights_beside(path: Path) -> bool:
     """Whether data of the model lies in other files; False for what is no model."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            data = read_at_most(file, LARGEST_FILE + 1)
+        data = model_bytes(path)
         if len(data) > LARGEST_FILE or _MARK not in data:
             return False
         return bool(external_tensors(onnx.ModelProto.FromString(data)))
