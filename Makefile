@@ -11,7 +11,7 @@ SHELL := bash
 help:
 	@echo "make venv      the virtual environment (.venv) that the other targets use"
 	@echo "make audit     judge Marabou and the built-in verifiers on the quick suite: audit/report.html"
-	@echo "make test      linters, types and tests, in about ten minutes on two cores"
+	@echo "make test      linters, types and tests, a quarter of an hour on two cores"
 	@echo "make test-all  the same with every campaign, simulation and environment in full"
 	@echo "make lint      linters and types only"
 	@echo "make evidence  the measurements behind the claims in the docs"
