@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -26,6 +27,9 @@ _OWNER = "ASSAY_CACHE_OF_TESTS"
 
 def pytest_configure(config: pytest.Config) -> None:
     """Workers of pytest-xdist inherit the environment, and so share what one of them checked."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts background jobs so, and commands that tests interrupt would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if _OWNER not in os.environ:
         os.environ[_CACHE] = os.environ[_OWNER] = tempfile.mkdtemp(prefix="assay-verdicts-")
         config.add_cleanup(_forget)

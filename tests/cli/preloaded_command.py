@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import json
 import os
+import pkgutil
 import sys
 import threading
 import traceback
@@ -20,6 +21,9 @@ import types
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
+
+import assay
+from assay.optional_packages import MissingPackage
 
 PACKAGES = (
     "scipy.stats",
@@ -31,12 +35,18 @@ PACKAGES = (
     "rich.table",
 )
 """Not onnxruntime: it keeps a thread, which a fork would lose and the end of a child wait for."""
+NOT_READ = ("assay.judge.drivers.", "assay.judge.builtin.", "assay.judge.dask_", "__main__")
+"""What runs in processes of its own, or brings threads along."""
 
 
 def preload() -> None:
     here = [name for name in PACKAGES if importlib.util.find_spec(name.partition(".")[0])]
-    for name in (*here, "assay.cli.main", "assay.suite.folder", "assay.truth.families"):
+    for name in (*here, "assay.cli.main"):
         importlib.import_module(name)
+    for found in pkgutil.walk_packages(assay.__path__, "assay."):
+        if not any(part in found.name for part in NOT_READ):
+            with suppress(ModuleNotFoundError, MissingPackage):  # what is hidden here
+                importlib.import_module(found.name)
     if len([*Path("/proc/self/task").iterdir()]) > 1:
         raise RuntimeError("a package started a thread; leave it out of what is read beforehand")
 

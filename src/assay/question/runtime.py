@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import onnx
-import onnxruntime
 
 from assay.errors import BadInput
 from assay.question.batching import batched_model, has_free_batch, set_input_shape
 from assay.question.network import Network
 from assay.question.sessions import agree, ask, open_session, probes
+
+if TYPE_CHECKING:
+    import onnxruntime
 
 
 class FloatRunner:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime
 
 from assay.errors import BadInput
+
+if TYPE_CHECKING:
+    import onnxruntime
 
 _SILENT = 4
 _PROBES = 3
@@ -18,6 +21,8 @@ def open_session(
     data: bytes, place: str, threads: int = 1, libraries: Sequence[Path] = ()
 ) -> onnxruntime.InferenceSession:
     """`libraries` are shared objects that register the operators of custom domains."""
+    import onnxruntime  # it starts a thread: only for who runs a model
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

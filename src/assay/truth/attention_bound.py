@@ -82,6 +82,8 @@ def spectral_norm(matrix: arb_mat) -> Ball:
     for _ in range(_SQUARINGS):
         power = power * power
     squares = sum((v * v for v in power.entries()), start=arb(0))
+    if squares == 0:
+        return squares  # Arb has no root of it
     # squares = ||G^m||_F^2 with m = 2^_SQUARINGS; its 4m-th root bounds ||W||_2
     return squares.root(4 << _SQUARINGS)
 
