@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from command_line import assay as run_assay
 
@@ -383,6 +384,20 @@ def test_a_budget_that_is_spent(point: Path, tmp_path: Path) -> None:
     with pytest.raises(CannotCertify, match="raise nodes"):
         certify(path, str(point), tmp_path / "out", nodes=1)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_free_batch_is_fixed_at_one_input(point: Path, tmp_path: Path) -> None:
+    model = onnx.ModelProto.FromString(mlp(layers(3, 8, 3)))
+    for info in (*model.graph.input, *model.graph.output):
+        info.type.tensor_type.shape.dim[0].dim_param = "batch"
+    path = tmp_path / "net.onnx"
+    path.write_bytes(model.SerializeToString())
+    certify(path, str(point), tmp_path / "out")
+    folder = BenchmarkFolder.open(tmp_path / "out")
+    assert {checked.status for checked in check(claims_of_folder(folder), 1)} == {"verified"}
+    written = onnx.load(str(folder.entries[0].onnx))
+    shapes = [i.type.tensor_type.shape for i in (*written.graph.input, *written.graph.output)]
+    assert [[dim.dim_value for dim in shape.dim] for shape in shapes] == [[1, 3], [1, 3]]
 
 
 def is_living(group: int) -> bool:

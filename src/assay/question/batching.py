@@ -54,6 +54,18 @@ def set_input_shape(
     return model
 
 
+def one_point_model(network: Network) -> bytes:
+    """The file with its free batch fixed at one point; the same bytes where there is none."""
+    model = onnx.ModelProto.FromString(network.onnx)
+    if not has_free_batch(model, network):
+        return network.onnx
+    set_input_shape(model, network, network.input_shape)
+    shape = network.output_shape
+    output = helper.make_tensor_value_info(network.output_name, TensorProto.FLOAT, shape)
+    model.graph.output[0].CopyFrom(output)
+    return model.SerializeToString()
+
+
 def has_free_batch(model: onnx.ModelProto, network: Network) -> bool:
     """Whether the file itself leaves the first axis of its input free."""
     for info in model.graph.input:

@@ -1,4 +1,4 @@
-"""Measured error rates against promises, as a picture: one line a method, one dot a question."""
+"""Measured error rates against promises, as a picture: one line a method, one small dot a question."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _ground(frame: Frame, scale: LogScale) -> str:
             f'<line class="grid" x1="{x:.1f}" y1="{frame.top}" x2="{x:.1f}" y2="{frame.y(0):.1f}"/>'
             f'<text x="{x:.1f}" y="{frame.y(0) + 18:.1f}" text-anchor="middle">{words}</text>'
         )
-    words = "error rate: bar promised, dot measured (99 % interval), small dots single questions"
+    words = "error rate: bar promised, disc measured (diamond: promise broken, ring: none made)"
     parts.append(
         f'<text class="title" x="{frame.x(1):.1f}" y="{frame.y(0) + 40:.1f}" '
         f'text-anchor="end">{words}</text>'
@@ -64,14 +64,23 @@ def _line(frame: Frame, scale: LogScale, number: int, found: Summary) -> str:
         x = frame.x(scale.share(row.rate or 0.0))
         parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{color}"/>')
     words = printable(f"{found.errors} errors in {found.runs:,} runs; {found.verdict}")
-    parts.append(
-        f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="5.5" fill="{color}">'
-        f"<title>{words}</title></circle>"
-    )
+    parts.append(f"<g><title>{words}</title>{_mark(found, middle, y, color)}</g>")
     if found.promised:
         x = frame.x(scale.share(found.promised))
         parts.append(f'<path style="{_PROMISE}" d="M{x:.1f} {y - 9:.1f}v18"/>')
     return "".join(parts)
+
+
+def _mark(found: Summary, x: float, y: float, color: str) -> str:
+    """A shape for each verdict, so that colour is not the only sign."""
+    if found.promised is not None and found.broken:
+        corners = f"M{x:.1f} {y - 7.5:.1f}l7.5 7.5l-7.5 7.5l-7.5 -7.5z"
+        return f'<path style="stroke:none" d="{corners}" fill="{color}"/>'
+    inside = "#fff" if found.promised is None else color
+    return (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{inside}" stroke="{color}" '
+        'stroke-width="1.8"/>'
+    )
 
 
 def _name(found: Summary) -> str:

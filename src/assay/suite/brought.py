@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.errors import BadInput
+from assay.errors import AssayError, BadInput
+from assay.question.batching import one_point_model
 from assay.question.model_file import read_model, weights_beside
+from assay.question.network import load
 from assay.question.sexpr import Atom, Source
 from assay.truth.dyadic import power
 
@@ -26,7 +28,7 @@ _WORD = re.compile(r"[^\s,]+")
 
 
 def network_bytes(path: Path) -> bytes:
-    """The bytes of an ONNX file, with the weights beside it; what they are its reader must say."""
+    """The bytes of an ONNX file, with the weights beside it and a free batch fixed at one input."""
     if path.name.endswith(".gz"):
         raise BadInput(f"{path}: is compressed; unpack it with gunzip first")
     remedy = "certify a smaller network"
@@ -34,7 +36,10 @@ def network_bytes(path: Path) -> bytes:
     if weights_beside(path):
         data = read_model(path).data
         _refuse_large(data, LARGEST_NETWORK, str(path), remedy)
-    return data
+    try:
+        return one_point_model(load(data, str(path)))
+    except AssayError:
+        return data  # whoever certifies it says what is wrong with it
 
 
 def centre(reference: str) -> tuple[Fraction, ...]:
