@@ -1,4 +1,4 @@
-"""The picture of a calibration: dots where the axis says, coloured by whether promises hold."""
+"""The picture of a calibration: marks where the axis says, colour and shape by the verdict."""
 
 from __future__ import annotations
 
@@ -20,18 +20,33 @@ ROWS = [
 KEPT, BROKEN, NOTHING = PALETTE[2], PALETTE[1], PALETTE[7]
 
 
-def big_dots(svg: str) -> list[tuple[str, float]]:
-    circles = ElementTree.fromstring(svg).iter(f"{SVG}circle")
-    return [(c.attrib["fill"], float(c.attrib["cx"])) for c in circles if c.attrib["r"] == "5.5"]
+def marks(svg: str) -> list[tuple[str, str, float]]:
+    """Shape, colour and place of the mark of every line."""
+    found = []
+    for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
+        mark = next(part for part in group if part.tag != f"{SVG}title")
+        if mark.tag == f"{SVG}path":
+            place = float(mark.attrib["d"].split()[0].removeprefix("M"))
+            found.append(("diamond", mark.attrib["fill"], place))
+        else:
+            filled = mark.attrib["fill"] == mark.attrib["stroke"]
+            shape = "disc" if filled else "ring"
+            found.append((shape, mark.attrib["stroke"], float(mark.attrib["cx"])))
+    return found
 
 
-def test_rates_lie_on_a_logarithmic_axis_in_the_colour_of_their_verdict() -> None:
+def test_rates_lie_on_a_logarithmic_axis_in_the_colour_and_shape_of_their_verdict() -> None:
     drawn = calibration_chart(summaries(ROWS, {"q": 0.1}))
     assert SVG_MARK in drawn
-    colours = {"broken": BROKEN, "kept": KEPT, "never": KEPT, "silent": NOTHING}
-    dots = dict(zip(sorted(colours), big_dots(drawn), strict=True))
-    assert {name: colour for name, (colour, _) in dots.items()} == colours
-    places = [dots[name][1] for name in ("never", "kept", "broken", "silent")]
+    looks = {
+        "broken": ("diamond", BROKEN),
+        "kept": ("disc", KEPT),
+        "never": ("disc", KEPT),
+        "silent": ("ring", NOTHING),
+    }
+    found = dict(zip(sorted(looks), marks(drawn), strict=True))
+    assert {name: mark[:2] for name, mark in found.items()} == looks
+    places = [found[name][2] for name in ("never", "kept", "broken", "silent")]
     step = (places[3] - places[0]) / 4
     assert abs(places[1] - places[0] - 2 * step) < 0.2
     assert abs(places[2] - places[1] - step) < 0.2

@@ -1,4 +1,4 @@
-"""Measured error rates against promises, as a picture: one line a method, one small dot a question."""
+"""Measured error rates against promises: a line for each method, a dot for each question."""
 
 from __future__ import annotations
 
