@@ -63,7 +63,7 @@ def one_point_model(network: Network) -> bytes:
     shape = network.output_shape
     output = helper.make_tensor_value_info(network.output_name, TensorProto.FLOAT, shape)
     model.graph.output[0].CopyFrom(output)
-    return model.SerializeToString()
+    return bytes(model.SerializeToString())
 
 
 def has_free_batch(model: onnx.ModelProto, network: Network) -> bool:
