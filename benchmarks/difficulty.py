@@ -23,8 +23,9 @@ from difficulty_cells import Cell, measured
 from difficulty_plots import figure
 from difficulty_sweeps import SEEDS, SWEEPS
 
+from assay.engine.processes import Processes
+from assay.engine.work import Work
 from assay.judge.host import this_host
-from assay.suite.workers import parallel
 
 ROOT = Path(__file__).parents[1]
 EVIDENCE = ROOT / "docs" / "evidence" / "difficulty"
@@ -42,7 +43,7 @@ def measure(name: str, jobs: int) -> dict[str, Any]:
         for seed in SEEDS
     ]
     rows: dict[Cell, list[dict[str, Any]]] = {}
-    with closing(parallel(measured, cells, jobs)) as outcomes:
+    with closing(Processes(jobs).outcomes(Work(measured), cells)) as outcomes:
         for outcome in outcomes:
             if outcome.result is None:
                 raise SystemExit(f"{outcome.item}: {outcome.error or outcome.death}")

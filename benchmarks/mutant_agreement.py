@@ -14,13 +14,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.engine.processes import Processes
+from assay.engine.work import Work
 from assay.judge.power.catalogue import mutants, specimen
 from assay.judge.power.hunt import Baseline, BaselineTask, Subject, asked_unmutated
 from assay.judge.power.measure import subjects_of
 from assay.judge.power.mutant import Mutant
 from assay.judge.power.trial import Budget, tried
 from assay.question.asked import read_question
-from assay.suite.workers import parallel
 
 LEAST = 0.8
 BUDGET = Budget(seconds=3.0, boxes=100)
@@ -77,7 +78,9 @@ def _is_same(mutant: Mutant, baseline: Baseline) -> bool:
 
 def baselines(subjects: Sequence[Subject], jobs: int) -> list[tuple[Subject, Baseline]]:
     found = {}
-    outcomes = parallel(asked_unmutated, [BaselineTask(s, BUDGET) for s in subjects], jobs)
+    outcomes = Processes(jobs).outcomes(
+        Work(asked_unmutated), [BaselineTask(s, BUDGET) for s in subjects]
+    )
     with closing(outcomes):
         for done in outcomes:
             assert done.result is not None, done.item
@@ -94,7 +97,7 @@ def main() -> None:
     asked = tuple(baselines(subjects_of(arguments.folder), arguments.jobs))
     names = arguments.mutants or list(mutants())
     tasks = [Task(specimen(name).name, asked, BUDGET, enough=False) for name in names]
-    outcomes = parallel(agreement, tasks, arguments.jobs)
+    outcomes = Processes(arguments.jobs).outcomes(Work(agreement), tasks)
     with closing(outcomes):
         for done in outcomes:
             found = done.result

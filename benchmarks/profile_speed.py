@@ -21,11 +21,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.difficulty.profiling import ProfileTask, profile_task
 from assay.difficulty.settings import Settings
+from assay.engine.work import CHILD_ENVIRONMENT
 from assay.suite.folder import BenchmarkFolder, FolderEntry
-from assay.suite.profiling import ProfileTask, profile_task
 from assay.suite.proved_truths import entry_truth
-from assay.suite.workers import CHILD_ENVIRONMENT
 
 LIMIT_S = 600
 """A reference that takes longer is reported as above this."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from small_disk import small_disk  # noqa: F401 - a fixture for all
 from tier import ALL
 
 from assay.suite.build import build

@@ -22,8 +22,9 @@ from assay.analyse.weakened.curve import (
     InputDecision,
     curve_points,
 )
+from assay.analyse.weakened.curve_settings import CurveSettings
+from assay.analyse.weakened.curving import curve_over
 from assay.report.curve_chart import curve_chart
-from assay.suite.curving import CurveSettings, curve_over
 from studies.asking import BUDGET, images_for, loaded, promise_of
 from studies.driving import Document, Row, Size, Study, chunks, main
 from studies.tables import percent, table

@@ -23,10 +23,11 @@ from typing import Any
 
 import torch
 
+from assay.engine.processes import Processes
+from assay.engine.work import Work
 from assay.errors import AssayError, BadInput
-from assay.suite.line_journal import LineJournal, line_journal
-from assay.suite.whole_file import write_whole
-from assay.suite.workers import parallel
+from assay.store.row_journal import RowJournal, row_journal
+from assay.store.whole_file import write_whole
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "audit" / "studies"
@@ -92,7 +93,7 @@ def run(study: Study, size: Size, device: str, jobs: int, folder: Path) -> Docum
     parts = study.parts(size)
     asked = {"study": study.name, "device": device, "quick": size.quick}
     place = folder / f"{study.name}.jsonl"
-    with line_journal(place, f"{place}: another study writes to it; wait") as journal:
+    with row_journal(place, f"{place}: another study writes to it; wait") as journal:
         head, known = _kept(journal, asked)
         if any(_key(part) not in known for part in parts):
             here = {**asked, **machine(device)}
@@ -147,13 +148,13 @@ def _key(part: Document) -> str:
     return json.dumps(part, sort_keys=True)
 
 
-def _kept(journal: LineJournal, asked: Document) -> tuple[Document, dict[str, Row]]:
+def _kept(journal: RowJournal, asked: Document) -> tuple[Document, dict[str, Row]]:
     """The head and the finished parts of a journal, if it is about what is asked."""
     head = journal.head or {}
     if not asked.items() <= head.items():
         return {}, {}
     found = {}
-    for line in journal.lines:
+    for line in journal.rows():
         if {"part", "found", "seconds"} <= set(line):
             found[_key(line["part"])] = Row(line["part"], line["found"], line["seconds"])
     return head, found
@@ -176,9 +177,5 @@ def _measured(study: Study, parts: Sequence[Document], device: str, jobs: int) -
             found = function(part)
             yield Row(part, found, time.perf_counter() - begun)
         return
-    for outcome in parallel(function, parts, jobs):
-        if outcome.error is not None:
-            raise outcome.error
-        if outcome.death is not None or outcome.result is None:
-            raise BadInput(f"{_key(outcome.item)}: {outcome.death}; take fewer --jobs")
-        yield Row(outcome.item, outcome.result, outcome.seconds)
+    for outcome in Processes(jobs).outcomes(Work(function), parts):
+        yield Row(outcome.item, outcome.required(_key(outcome.item)), outcome.seconds)

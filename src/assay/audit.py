@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.engine.work import Watcher, available_cores
 from assay.errors import BadInput, CannotCertify
 from assay.judge.catalogue import verifiers
 from assay.judge.run_folder import read_plan, refuse_other_run
@@ -19,13 +20,12 @@ from assay.judge.scored_runs import JudgedRuns, judge_runs
 from assay.judge.verifier import Verifier
 from assay.report.own_files import refuse_foreign
 from assay.report.page import write_report
+from assay.store.whole_file import write_whole, writing
 from assay.suite.build import build
+from assay.suite.build_journal import STATE, SUITE_FILE
 from assay.suite.checking import check, claims_of_folder
 from assay.suite.folder import BenchmarkFolder
-from assay.suite.journal import STATE, SUITE_FILE, writing
 from assay.suite.spec import Suite
-from assay.suite.whole_file import write_whole
-from assay.suite.workers import Watcher, available_cores
 
 BENCHMARK, RUN, REPORT, SCORES = "benchmark", "run", "report.html", "scores.json"
 _SCORES_BEGIN = b'{\n "schema": '

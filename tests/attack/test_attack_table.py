@@ -61,7 +61,7 @@ def test_written_rows_are_read_again(tmp_path: Path) -> None:
         AttackRow("b, odd", "failed", note="broken, file"),
         AttackRow("c", "ok", "planted", "simplex", "violated", "yes", margins={"slow": math.inf}),
     ]
-    (tmp_path / ATTACK_FILE).write_bytes(written(rows, ["slow", "failing", "quick"]))
+    (tmp_path / ATTACK_FILE).write_text("".join(written(rows, ["slow", "failing", "quick"])))
     assert list(read(tmp_path).values()) == rows
     assert [row.group for row in rows] == ["(unknown)", "(unknown)", "planted simplex"]
 
@@ -80,7 +80,7 @@ def test_written_rows_are_read_again(tmp_path: Path) -> None:
     ],
 )
 def test_odd_tables_are_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:
-    text = written([row_of("a", "violated", RESULTS, True)], ["quick"]).decode()
+    text = "".join(written([row_of("a", "violated", RESULTS, True)], ["quick"]))
     (tmp_path / ATTACK_FILE).write_text(text.replace(old, new))
     with pytest.raises(BadInput, match=sentence):
         read(tmp_path)

@@ -35,7 +35,7 @@ PACKAGES = (
     "rich.table",
 )
 """Not onnxruntime: it keeps a thread, which a fork would lose and the end of a child wait for."""
-NOT_READ = ("assay.judge.drivers.", "assay.judge.builtin.", "assay.judge.dask_", "__main__")
+NOT_READ = ("assay.judge.drivers.", "assay.judge.builtin.", "assay.engine.cluster", "__main__")
 """What runs in processes of its own, or brings threads along."""
 
 

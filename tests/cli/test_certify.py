@@ -22,12 +22,13 @@ import pytest
 from command_line import assay as run_assay
 
 import assay
+from assay.certify import brought
+from assay.certify import proved_radius as certified_folder
+from assay.certify.certifying import Request, certified_instances
 from assay.cli.certify import certify
 from assay.errors import BadInput, CannotCertify
 from assay.question import vnnlib
 from assay.question.graph import GraphBuilder, mlp
-from assay.suite import brought, certified_folder
-from assay.suite.certify import Request, certified_instances
 from assay.suite.checking import check, claims_of_folder
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.proved_truths import proved_truths

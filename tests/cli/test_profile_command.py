@@ -17,8 +17,8 @@ import pytest
 import torch
 from command_line import assay
 
+from assay.difficulty.profile_rows import COLUMNS, TIMINGS
 from assay.question.graph import GraphBuilder
-from assay.suite.profile_rows import COLUMNS, TIMINGS
 
 WITHOUT_GPU = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 QUESTION = """(declare-const X_0 Real)

@@ -13,12 +13,12 @@ from difficulty_toy import BOX, LAYERS, VIOLATION, margin_pieces, profiled, unit
 from assay.difficulty.components import NAMES
 from assay.difficulty.gradients import mass_below_minimum
 from assay.difficulty.profile import Profile
+from assay.difficulty.profile_rows import COLUMNS
 from assay.difficulty.search import STAGES
 from assay.difficulty.settings import Settings
 from assay.difficulty.slope_variation import SLOPE_RULES
 from assay.question.asked import read_question
 from assay.question.graph import mlp
-from assay.suite.profile_rows import COLUMNS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "difficulty.md").read_text()
 

@@ -19,15 +19,16 @@ from process_search import pids_with, wait_until
 from scripted_tools import LIAR_UNSAT, says, tool
 from small_instances import instance, write_folder
 
+from assay.engine.cluster import cluster_at
 from assay.errors import BadInput
 from assay.judge.catalogue import verifiers
-from assay.judge.dask_engine import dask_engine
 from assay.judge.process_tree import read_process
 from assay.judge.results import Result
 from assay.judge.run_folder import RESULTS_FILE, RUN_FILE
 from assay.judge.run_progress import RunWatcher
 from assay.judge.runner import Settings, run
 from assay.judge.task import Question
+from assay.judge.worker_check import check_workers
 from assay.suite.folder import BenchmarkFolder
 
 
@@ -69,7 +70,7 @@ def test_a_killed_worker_loses_nothing(bench: BenchmarkFolder, tmp_path: Path) -
 
         killer = threading.Thread(target=kill_in_mid_task)
         killer.start()
-        with dask_engine(made.address) as engine:
+        with cluster_at(made.address) as engine:
             results = run(bench, [slow], settings, target, engine=engine)
         killer.join()
         assert killed.is_set(), "while its tool ran"
@@ -93,7 +94,7 @@ def test_a_task_that_kills_its_workers_is_crashed(bench: BenchmarkFolder, tmp_pa
         "    pid = int(open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()[1])\n"
         "os.kill(pid, 9)",
     )
-    with cluster(tmp_path, 3, "--nanny") as made, dask_engine(made.address) as engine:
+    with cluster(tmp_path, 3, "--nanny") as made, cluster_at(made.address) as engine:
         results = run(bench, [assassin], Settings(timeout_s=60), tmp_path / "run", engine=engine)
     endings = {r.instance: (r.ending, r.detail) for r in results}
     assert len(results) == 4
@@ -106,14 +107,14 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from scripted_tools import tool
-from assay.judge.dask_engine import dask_engine
+from assay.engine.cluster import cluster_at
 from assay.judge.results import Result
 from assay.judge.run_progress import RunWatcher
 from assay.judge.runner import Settings, run
 from assay.suite.folder import BenchmarkFolder
 if __name__ == "__main__":
     endless = tool("endless", "'{mark}'; import time; time.sleep(600)")
-    with dask_engine({address!r}) as engine:
+    with cluster_at({address!r}) as engine:
         run(BenchmarkFolder.open(Path({bench!r})), [endless], Settings(timeout_s=500),
             Path({target!r}), engine=engine)
 """
@@ -150,9 +151,9 @@ def test_workers_must_be_like_the_driver(bench: BenchmarkFolder, tmp_path: Path)
     only_here = replace(LIAR_UNSAT, version=lambda: "1" if os.getpid() == here else None)
     locked = replace(LIAR_UNSAT, version=lambda: str(lock))
     target = tmp_path / "run"
-    with cluster(tmp_path, 0) as made, dask_engine(made.address) as engine:
+    with cluster(tmp_path, 0) as made, cluster_at(made.address) as engine:
         with pytest.raises(BadInput, match="cannot be sent to the workers"):
-            engine.check([locked], {"liar-unsat": "1"})
+            check_workers(engine, [locked], {"liar-unsat": "1"})
         # With no worker yet there is nobody to ask: the first task finds it out.
         worker = threading.Timer(0.5, made.add_worker, ["--no-nanny"])
         worker.start()
@@ -160,7 +161,7 @@ def test_workers_must_be_like_the_driver(bench: BenchmarkFolder, tmp_path: Path)
             run(bench, [only_here], Settings(timeout_s=60), target, engine=engine)
         worker.join()
         with pytest.raises(BadInput, match="get it there with: nothing"):
-            engine.check([only_here], {"liar-unsat": "1"})
+            check_workers(engine, [only_here], {"liar-unsat": "1"})
     assert keys(target) == []
 
 
@@ -172,13 +173,13 @@ def test_results_speak_of_the_drivers_files(bench: BenchmarkFolder, tmp_path: Pa
     watcher.note = notes.append  # type: ignore[method-assign]
     watcher.running = lambda tasks: running.append(len(tasks))  # type: ignore[method-assign]
     milp, settings = verifiers()["milp"], Settings(timeout_s=60)
-    with cluster(tmp_path, 0) as made, dask_engine(made.address) as engine:
+    with cluster(tmp_path, 0) as made, cluster_at(made.address) as engine:
         worker = threading.Timer(0.5, made.add_worker, ["--no-nanny"])
         worker.start()
         there = run(bench, [milp], settings, tmp_path / "there", watcher, engine)
         worker.join()
     here = run(bench, [milp], settings, tmp_path / "here")
-    assert notes == ["the cluster has no worker; the run goes on when one joins it"]
+    assert notes == ["the cluster has no worker; the work goes on when one joins it"]
     assert max(running) >= 1
 
     def told(results: list[Result]) -> list[object]:
@@ -202,7 +203,7 @@ def test_a_lost_scheduler_is_one_sentence(bench: BenchmarkFolder, tmp_path: Path
 
         killer = threading.Thread(target=kill_the_scheduler)
         killer.start()
-        with pytest.raises(BadInput, match="was lost"), dask_engine(made.address) as engine:
+        with pytest.raises(BadInput, match="was lost"), cluster_at(made.address) as engine:
             run(bench, [endless], Settings(timeout_s=500), tmp_path / "run", engine=engine)
         killer.join()
         wait_until(lambda: not pids_with(f"of-{mark}"))
@@ -210,7 +211,7 @@ def test_a_lost_scheduler_is_one_sentence(bench: BenchmarkFolder, tmp_path: Path
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "udp://127.0.0.1:1"])
 def test_a_scheduler_that_is_not_there(address: str) -> None:
-    with pytest.raises(BadInput, match="no Dask scheduler at"), dask_engine(address):
+    with pytest.raises(BadInput, match="no Dask scheduler at"), cluster_at(address):
         pass
 
 

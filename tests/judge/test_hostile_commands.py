@@ -15,7 +15,7 @@ from process_search import pids_with, wait_until
 from sandboxed_task import SOURCE
 from small_instances import instance, write_folder
 
-from assay.judge.task_folders import PREFIX
+from assay.engine.item_folders import PREFIX
 
 ASSAY = (sys.executable, "-m", "assay.cli.main")
 TOOL = "{onnx} {vnnlib} {result}"

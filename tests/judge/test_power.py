@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from needles import Question, needle
 
+from assay.engine.processes import Jobs
+from assay.engine.work import Outcome, Watcher, Work
 from assay.errors import BadInput
 from assay.judge.power import kept
 from assay.judge.power import measure as measuring
@@ -27,7 +29,6 @@ from assay.judge.power.trial import Budget, tried
 from assay.judge.run_folder import benchmark_sha256
 from assay.question import vnnlib
 from assay.suite.folder import BenchmarkFolder
-from assay.suite.workers import Outcome, Watcher
 from assay.truth.instance import sha256
 from assay.truth.record import Truth, parse_truth
 
@@ -80,13 +81,15 @@ class Heard(Watcher):
         self.names.append(name)
 
 
-def measured(folder: Path, *names: str, seeds: int = 0, heard: Heard | None = None) -> Power:
+def measured(
+    folder: Path, *names: str, seeds: int = 0, heard: Heard | None = None, jobs: Jobs = 1
+) -> Power:
     @contextmanager
     def watched(_: str) -> Iterator[Watcher]:
         yield heard or Watcher()
 
     specimens = [specimen(name) for name in names]
-    settings = Settings(BUDGET, jobs=1, seeds=seeds)
+    settings = Settings(BUDGET, jobs=jobs, seeds=seeds)
     return measured_by(folder, specimens, settings, watched)
 
 
@@ -218,33 +221,36 @@ def test_damaged_lines_are_asked_again(tmp_path: Path) -> None:
     assert heard.names == ["hidden", "shallow", "first-disjunct-wins planted/soft"]
 
 
-def dying(names: Callable[[Hunt], bool]) -> Callable[..., Iterator[Outcome[Any, Any]]]:
-    """Workers in this process, of which some die when they hunt."""
+class Dying:
+    """An engine in this process, some of whose workers die when they hunt."""
 
-    def parallel(
-        function: Callable[[Any], Any], items: Sequence[Any], _jobs: int, _started: Any
-    ) -> Iterator[Outcome[Any, Any]]:
+    def __init__(self, names: Callable[[Hunt], bool]) -> None:
+        self._names = names
+
+    def describe(self) -> dict[str, Any]:
+        return {}
+
+    def outcomes(
+        self, work: Work[Any, Any], items: Sequence[Any], *_: Any
+    ) -> Generator[Outcome[Any, Any], None, None]:
         for item in items:
-            if function is hunted and names(item):
+            if work.function is hunted and self._names(item):
                 yield Outcome(item, 0.1, death="it was killed")
             else:
-                yield Outcome(item, 0.1, result=function(item))
-
-    return parallel
+                yield Outcome(item, 0.1, result=work.function(item))
 
 
-def test_hunts_that_die_decide_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hunts_that_die_decide_nothing(tmp_path: Path) -> None:
     folder = write(tmp_path / "bench", ["hidden"])
     names = ("dropped-domains", "first-disjunct-wins")
-    monkeypatch.setattr(measuring, "parallel", dying(lambda h: h.specimen.startswith("dropped")))
-    found = measured(folder, *names, seeds=20)
+    dying = Dying(lambda h: h.specimen.startswith("dropped"))
+    found = measured(folder, *names, seeds=20, jobs=dying)
     assert found.survivors == []
     assert [s.name for s in found.undecided] == ["dropped-domains@0.02"]
     assert found.died == {("dropped-domains@0.02", "planted/soft")}
     (floor,) = found.floors
     assert floor.strength is None
     assert floor.undecided == "20 of 20 hunts at 0.05 died"
-    monkeypatch.undo()
     assert measured(folder, *names).undecided == [], "what died is asked again"
 
 
@@ -340,10 +346,11 @@ def test_nineteen_of_twenty_is_enough() -> None:
 
 def test_a_journal_of_something_else_is_left_alone(tmp_path: Path) -> None:
     folder = write(tmp_path / "bench", ["plain"])
-    (folder / "power.jsonl").write_text('{"assay": "other"}\n')
+    lines = '{"assay": "other"}\n{"kind": "baseline"}\n'
+    (folder / "power.jsonl").write_text(lines)
     with pytest.raises(BadInput, match="another benchmark, truth, budget, seed or version"):
         measured(folder, "full-queue")
-    assert (folder / "power.jsonl").read_text() == '{"assay": "other"}\n'
+    assert (folder / "power.jsonl").read_text() == lines
 
 
 @pytest.mark.parametrize("text", ["my notes", "my notes\nof today\n", "\nmy notes", '{"assay"'])

@@ -6,8 +6,8 @@ import pytest
 from small_instances import result
 
 from assay.cli.run_progress import RunLines
+from assay.engine.work import Watcher
 from assay.judge.run_progress import Tally, duration, hearing
-from assay.suite.workers import Watcher
 
 
 def test_the_tally_counts_verdicts_and_endings() -> None:

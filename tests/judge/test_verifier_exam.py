@@ -62,9 +62,16 @@ def test_an_operator_nobody_knows_is_unsupported_before_the_tool_runs(tmp_path: 
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("tool", ["linear", "marabou"])
-def test_so_do_the_others_of_the_audit(tool: str) -> None:
-    assert "fails" not in marks(tool).values()
+def test_so_does_the_linear_one() -> None:
+    assert "fails" not in marks("linear").values()
+
+
+@pytest.mark.nightly
+def test_marabou_fails_only_where_it_is_wrong() -> None:
+    """On a quick machine Marabou 2.0.0 answers the hard question in time, with a point that does
+    not violate; on a slow one it runs out of time, as it should."""
+    failed = {name for name, mark in marks("marabou").items() if mark == "fails"}
+    assert failed <= {"hard, few seconds"}
 
 
 def test_a_liar_fails_every_question_of_the_other_answer() -> None:

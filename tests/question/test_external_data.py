@@ -13,10 +13,10 @@ import pytest
 from assay.errors import BadInput
 from assay.question.external_data import LARGEST_MODEL, WeightsElsewhere
 from assay.question.graph import mlp
-from assay.question.model_file import read_model
+from assay.question.model_file import network_sha256, read_model
 from assay.question.network import load, load_file
 from assay.question.runtime import FloatRunner
-from assay.suite.file_hash import file_sha256, network_sha256
+from assay.store.file_hash import file_sha256
 
 WEIGHT = np.array([[1, -2], [0.5, 3], [0, 1]], np.float32)
 BIAS = np.array([0, 1, -1], np.float32)

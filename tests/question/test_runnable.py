@@ -17,7 +17,7 @@ from assay.question.model_file import ModelFile
 from assay.question.network import Network
 from assay.question.runnable import Runnable, RunOptions
 from assay.question.sampled_model import open_for_sampling
-from assay.suite.file_hash import file_sha256
+from assay.store.file_hash import file_sha256
 
 WEIGHT = np.array([[1, 0, -1], [0.5, 2, 0]], np.float32)
 Shape = list[int | str | None]

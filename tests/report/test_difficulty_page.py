@@ -133,7 +133,7 @@ def test_only_files_of_its_own_are_written_over(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"map-one-U-d_eff\.svg: exists"):
         write_explanation_charts(found, tmp_path)
     assert not (tmp_path / "auc.svg").exists()
-    with pytest.raises(BadInput, match="cannot be written"):
+    with pytest.raises(BadInput, match="cannot write"):
         write_explanation(found, tmp_path / "mine.html" / "why.html")
 
 

@@ -233,7 +233,7 @@ def test_bad_input_is_one_sentence(first: Path, bench: Path, tmp_path: Path) -> 
         write_report([], None, target)
     with pytest.raises(BadInput, match="is a folder; name the file"):
         write_report([first], None, tmp_path)
-    with pytest.raises(BadInput, match="cannot be written"):
+    with pytest.raises(BadInput, match="cannot write"):
         write_report([first], None, first / "run.json" / "r.html")
     for key, value in (("wall_s", "soon"), ("wall_s", float("nan")), ("detail", 3)):
         line = json.dumps(json.loads(result("a-robust", "robust").to_line()) | {key: value})

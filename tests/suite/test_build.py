@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import csv
-import errno
 import fcntl
 import json
-import os
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from small_disk import Disk
 
+from assay.engine import processes
+from assay.engine.work import WorkerFault
 from assay.errors import BadInput, CannotCertify
-from assay.suite import journal, workers
 from assay.suite.build import BuildReport, build
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.spec import parse_suite
 from assay.suite.verified import require_verified
-from assay.suite.workers import WorkerFault
 from assay.truth.families import family
 from assay.truth.record import Truth
 
@@ -93,11 +92,11 @@ def test_suites_built_together_have_the_bytes_they_have_apart(tmp_path: Path) ->
 def test_no_more_processes_than_there_is_work_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spawned = []
-    real = workers._spawn
-    monkeypatch.setattr(workers, "_spawn", lambda f: spawned.append(f) or real(f))
+    made = []
+    real = processes.WorkerProcess
+    monkeypatch.setattr(processes, "WorkerProcess", lambda work: made.append(work) or real(work))
     built(tmp_path / "out", "count: 2", jobs=10**9)
-    assert len(spawned) == 2
+    assert len(made) == 2
 
 
 def test_workers_are_single_threaded(tmp_path: Path) -> None:
@@ -232,26 +231,15 @@ def test_two_builds_at_once(tmp_path: Path) -> None:
     assert built(tmp_path, "count: 1").instances == 2
 
 
-def test_a_full_disk_is_one_sentence_and_can_be_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = []
-
-    def full(self: Path, data: bytes) -> int:
-        written.append(self)
-        if len(written) > 10:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
-        with self.open("wb") as stream:
-            return stream.write(data)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(journal.Path, "write_bytes", full)
-        with pytest.raises(BadInput, match="No space left on device; make room"):
-            built(tmp_path / "out", "count: 3")
-    again = built(tmp_path / "out", "count: 3")
-    assert again.already == 1
+def test_a_full_disk_is_one_sentence_and_can_be_resumed(tmp_path: Path, small_disk: Disk) -> None:
+    disk = small_disk(56)
+    with pytest.raises(BadInput, match="No space left on device; make room"):
+        built(disk.path / "out", "count: 3")
+    disk.grow(4096)
+    again = built(disk.path / "out", "count: 3")
+    assert 0 < again.already < 3
     built(tmp_path / "whole", "count: 3")
-    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    assert contents(disk.path / "out") == contents(tmp_path / "whole")
 
 
 def test_what_the_checker_does_not_verify_is_refused() -> None:

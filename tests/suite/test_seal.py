@@ -17,11 +17,11 @@ from exchange_folders import beside, contents, our_folder
 
 from assay.errors import BadInput
 from assay.judge.run_folder import benchmark_sha256
+from assay.store.file_hash import file_sha256
 from assay.suite.checking import check_claim, claims_of_folder
 from assay.suite.exchange.seal import Sealed, seal
 from assay.suite.exchange.telltales import Published, telltales
 from assay.suite.exchange.unseal import unseal
-from assay.suite.file_hash import file_sha256
 from assay.suite.folder import BenchmarkFolder
 from assay.truth.instance import sha256
 from assay.truth.record import Truth

@@ -10,6 +10,7 @@ import onnx
 import pytest
 from exchange_folders import beside, contents, instances, their_folder
 
+from assay.engine.work import Watcher
 from assay.errors import BadInput
 from assay.question import vnnlib, vnnlib2
 from assay.suite.exchange import copying, importing
@@ -17,7 +18,6 @@ from assay.suite.exchange.flat_names import flat_stems
 from assay.suite.exchange.importing import import_benchmark
 from assay.suite.exchange.new_folder import new_folder
 from assay.suite.folder import BenchmarkFolder
-from assay.suite.workers import Watcher
 from assay.truth.instance import sha256
 
 ROBUST, VIOLATED = instances("meap")

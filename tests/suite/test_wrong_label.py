@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from exchange_folders import instances
 
+from assay.attack.attacking import _hold_to_label
 from assay.attack.battery import Budget, run
 from assay.errors import WrongLabel
 from assay.question import vnnlib
 from assay.question.network import load
-from assay.suite.attacking import _hold_to_label
-from assay.suite.row_progress import WRONG_LABEL_FILE, with_witness
+from assay.suite.instance_table import WRONG_LABEL_FILE, with_witness
 
 
 def test_a_robust_label_that_an_attack_breaks(tmp_path: Path) -> None:

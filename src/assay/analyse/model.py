@@ -22,6 +22,7 @@ from torch import Tensor
 
 from assay.analyse.determinism import Determinism
 from assay.analyse.model_identity import python_identity
+from assay.analyse.model_source import ModelSource
 from assay.analyse.preprocessing import Preprocessing
 from assay.errors import AssayError, BadInput
 from assay.question.network import Network
@@ -69,6 +70,8 @@ class Model:
     note: str = ""
     """What was chosen about the model that a person should know."""
     rounded_to: torch.dtype | None = None
+    source: ModelSource | None = None
+    """How another process opens it; None where only this one can."""
     _wide: Model | None = None
 
     def __post_init__(self) -> None:

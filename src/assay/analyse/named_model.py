@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from assay.analyse.model import Model, callable_model, module_model, onnx_model
+from assay.analyse.model_source import NamedSource
 from assay.analyse.preprocessing import Preprocessing
 from assay.errors import BadInput
 from assay.question.runnable import RunOptions
@@ -30,13 +31,39 @@ def model_named(
 
     Whatever a model in Python prints goes to stderr: stdout belongs to the result.
     """
-    place, colon, name = text.rpartition(":")
+    found = _named(text, shape, options, device, preprocessing)
+    place, _, name = ("", "", "") if _is_onnx(text) else text.rpartition(":")
+    file = Path(text) if not name else Path(place) if place.endswith(".py") else None
+    found.source = NamedSource(
+        file,
+        place,
+        name,
+        shape,
+        options or RunOptions(),
+        "cpu" if device is None else str(device),
+        preprocessing or Preprocessing(),
+    )
+    return found
+
+
+def _is_onnx(text: str) -> bool:
+    return ":" not in text or text.endswith((".onnx", ".onnx.gz"))
+
+
+def _named(
+    text: str,
+    shape: tuple[int, ...],
+    options: RunOptions | None,
+    device: torch.device | None,
+    preprocessing: Preprocessing | None,
+) -> Model:
     if text.endswith(".py"):
         raise BadInput(f"{text}: may hold several models; name one of them, as {text}:NAME")
-    if not colon or text.endswith((".onnx", ".onnx.gz")):
+    if _is_onnx(text):
         return onnx_model(
             Path(text), shape=shape, options=options, device=device, preprocessing=preprocessing
         )
+    place, _, name = text.rpartition(":")
     if options:
         raise BadInput(f"{text}: outputs and custom operators are named for ONNX files only")
     found, file = _attribute(place, name, text)

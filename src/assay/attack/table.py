@@ -9,15 +9,15 @@ could evaluate nothing or decide nothing. Then `note` says so.
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import BadInput
+from assay.store.csv_line import csv_line
 
 if TYPE_CHECKING:
     from assay.attack.battery import Result
@@ -113,16 +113,14 @@ def _reservations(answer: str, results: Sequence[Result], whole: bool) -> str:
     return "; ".join(notes)
 
 
-def written(rows: Sequence[AttackRow], attacks: Sequence[str]) -> bytes:
-    """The file: plain CSV with a header; margins in a column for each attack."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((*_FIRST, *(_MARGIN + name for name in attacks), *_LAST))
+def written(rows: Iterable[AttackRow], attacks: Sequence[str]) -> Iterator[str]:
+    """The lines of the file: plain CSV with a header; margins in a column for each attack."""
+    yield csv_line((*_FIRST, *(_MARGIN + name for name in attacks), *_LAST))
     for row in rows:
         done = row.status == "ok"
         numbers = (row.queries, row.gradients, row.seconds) if done else ("", "", "")
         margins = (row.margins.get(name) for name in attacks)
-        writer.writerow(
+        yield csv_line(
             (
                 *(row.instance, row.status, row.family, row.kind, row.answer, row.hidden),
                 *(" ".join(row.found_by), *numbers),
@@ -130,7 +128,6 @@ def written(rows: Sequence[AttackRow], attacks: Sequence[str]) -> bytes:
                 *(row.onnx_sha256, row.vnnlib_sha256, row.note),
             )
         )
-    return text.getvalue().encode()
 
 
 def read(benchmark: Path) -> dict[str, AttackRow]:

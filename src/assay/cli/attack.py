@@ -51,13 +51,13 @@ def attack(
 
       assay attack net.onnx query.vnnlib
     """
+    from assay.attack.attacking import attack_folder, attack_question
     from assay.attack.battery import Budget
     from assay.bounds.device import device_named
     from assay.cli.attack_view import show
     from assay.cli.output import shown_progress
     from assay.cli.row_tables import end_for_failed, stopped_by_a_wrong_label
     from assay.cli.truth_check import verify_truths
-    from assay.suite.attacking import attack_folder, attack_question
     from assay.suite.folder import BenchmarkFolder
 
     budget = Budget(strength, seed, tuple(dict.fromkeys(attacks or ())))

@@ -13,7 +13,7 @@ from assay.attack.table import ATTACK_FILE, NO, PARTIAL, YES, AttackRow
 from assay.cli.output import print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from assay.suite.attacking import Attacked
+    from assay.attack.attacking import Attacked
 
 
 def show(found: Attacked, folder: Path | None, as_json: bool) -> None:

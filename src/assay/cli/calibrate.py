@@ -83,15 +83,16 @@ def calibrate(
     """
     from assay.analyse.analysers import chosen
     from assay.analyse.broken import chosen_broken
+    from assay.analyse.calibration.calibrating import built_questions, subjects_of
+    from assay.analyse.calibration.calibrating import calibrate as measured
     from assay.analyse.calibration.known import Effort
+    from assay.analyse.calibration.power import hunted
     from assay.cli.calibrate_power_view import show_power
     from assay.cli.calibrate_view import show
     from assay.cli.output import shown_progress
     from assay.report.calibration_chart import CHART, calibration_chart
-    from assay.report.own_files import refuse_foreign, write_whole
-    from assay.suite.calibrating import built_questions, subjects_of
-    from assay.suite.calibrating import calibrate as measured
-    from assay.suite.calibration_power import hunted
+    from assay.report.own_files import refuse_foreign
+    from assay.store.whole_file import write_whole
 
     usual = Effort(QUICK_REPEATS, QUICK_SAMPLES) if quick else Effort()
     effort = Effort(

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from assay.analyse.calibration.known import Effort
+from assay.analyse.calibration.power import Catch
 from assay.cli.output import print_json, print_line, print_table
-from assay.suite.calibration_power import Catch
-from assay.suite.whole_file import write_whole
+from assay.store.whole_file import write_whole
 
 DOCUMENT = "calibration-power.json"
 _HEADER = ("broken analyser", "caught by", "what it was accused of")

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.analyse.calibration.accusation import LEVEL
+from assay.analyse.calibration.files import DOCUMENT, TABLE, Calibration
 from assay.analyse.calibration.measured import CONFIDENCE, Measured
 from assay.analyse.calibration.summary import Summary
 from assay.cli.output import print_json, print_line, print_table
 from assay.report.calibration_chart import CHART
-from assay.suite.calibration_files import DOCUMENT, TABLE, Calibration
 
 HEADER = (
     "analyser",

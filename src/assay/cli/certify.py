@@ -11,7 +11,7 @@ import typer
 from assay.cli.option_kinds import AsJson, NewFolder, Seed, TaskTimeout
 
 if TYPE_CHECKING:
-    from assay.suite.certify import Certified
+    from assay.certify.certifying import Certified
 
 
 def certify(
@@ -49,10 +49,10 @@ def certify(
 
       echo 0.25 -1 0.5 | assay certify net.onnx --centre - --fraction 0.9 --fraction 0.99 -o bench
     """
+    from assay.certify import brought
+    from assay.certify.certifying import Request
+    from assay.certify.certifying import certify as certify_network
     from assay.cli.output import shown_progress
-    from assay.suite import brought
-    from assay.suite.certify import Request
-    from assay.suite.certify import certify as certify_network
 
     request = Request(
         place=str(onnx),

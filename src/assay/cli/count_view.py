@@ -19,7 +19,7 @@ from assay.cli.exact_numbers import exact_number, rounded_decimal
 from assay.cli.output import print_json, print_line, told_progress
 from assay.question.network import Network
 from assay.question.property import Case
-from assay.suite.file_hash import file_sha256
+from assay.store.file_hash import file_sha256
 
 
 @dataclass(frozen=True)

@@ -66,8 +66,7 @@ def write_junit(target: Path | None, judged: JudgedRuns) -> None:
     if target is None:
         return
     from assay.judge.junit import to_junit
-    from assay.suite.journal import writing
-    from assay.suite.whole_file import write_whole
+    from assay.store.whole_file import write_whole, writing
 
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)

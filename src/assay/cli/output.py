@@ -24,7 +24,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from assay.suite.workers import Watcher
+from assay.engine.work import Watcher
 
 _WIDE = 160
 _SILENT_S = 5.0

@@ -13,7 +13,7 @@ from assay.cli.option_kinds import AsJson, Jobs, MaybeFile, Seed, TaskTimeout
 from assay.cli.process_signals import resumable
 
 if TYPE_CHECKING:
-    from assay.suite.workers import Watcher
+    from assay.engine.work import Watcher
 
 
 def power(

@@ -13,8 +13,8 @@ from assay.cli.process_signals import resumable
 from assay.errors import BadInput
 
 if TYPE_CHECKING:
+    from assay.difficulty.profiling import Profiled
     from assay.difficulty.settings import Settings
-    from assay.suite.profiling import Profiled
 
 
 def profile(
@@ -54,9 +54,9 @@ def profile(
     from assay.cli.output import shown_progress
     from assay.cli.row_tables import end_for_failed, stopped_by_a_wrong_label
     from assay.cli.truth_check import verify_truths
+    from assay.difficulty.profiling import profile_folder, profile_question
     from assay.difficulty.settings import Settings
     from assay.suite.folder import BenchmarkFolder
-    from assay.suite.profiling import profile_folder, profile_question
 
     if device != "cpu":  # before any work is begun; torch takes a second to load
         from assay.bounds.device import device_named

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from assay.cli.output import print_line, print_table
 from assay.difficulty.components import COMPONENTS, Component
+from assay.difficulty.profile_rows import Row
 from assay.difficulty.settings import Settings
-from assay.suite.profile_rows import Row
 
 _MOST_ROWS = 100
 _BAR = 5

@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.output import print_json
 from assay.errors import WrongLabel
-from assay.suite.row_progress import INTERNAL, RowOutcome
+from assay.suite.instance_table import INTERNAL, RowOutcome
 
 
 @contextmanager

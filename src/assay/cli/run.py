@@ -73,7 +73,7 @@ def run(
     """
     from assay.cli.run_progress import shown_run
     from assay.cli.truth_check import verify_truths
-    from assay.judge.engine import chosen_engine
+    from assay.engine.choice import chosen_engine
     from assay.judge.runner import Settings
     from assay.judge.runner import run as run_all
     from assay.suite.folder import BenchmarkFolder
@@ -85,7 +85,8 @@ def run(
     verified = verify_truths(benchmark)
     if dask is None:
         warn_of_load(chosen, settings)
-    with resumable(), chosen_engine(jobs, dask) as engine, shown_run() as watcher:
+    engines = chosen_engine(jobs, dask, runs_programs=True)
+    with resumable(), engines as engine, shown_run() as watcher:
         results = run_all(benchmark, chosen, settings, output, watcher, engine, verified)
     _show(output, results, as_json)
 

@@ -38,7 +38,7 @@ def a_seed(parameter: typer.CallbackParam, value: int | None) -> int | None:
 
 def a_job_count(parameter: typer.CallbackParam, value: int | None) -> int:
     """For an option that says how much is done at once; 0 becomes the number of cores."""
-    from assay.suite.workers import available_cores
+    from assay.engine.work import available_cores
 
     if value is not None and value < 0:
         raise BadInput(
@@ -49,8 +49,8 @@ def a_job_count(parameter: typer.CallbackParam, value: int | None) -> int:
 
 def warn_of_load(chosen: Sequence[Verifier], settings: Settings) -> None:
     """Say where the settings ask for more than this machine has."""
+    from assay.engine.work import available_cores
     from assay.judge.host import memory_mb
-    from assay.suite.workers import available_cores
 
     threads = settings.jobs * max(v.threads for v in chosen)
     if threads > available_cores():

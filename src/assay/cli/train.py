@@ -23,7 +23,7 @@ from assay.truth.training.settings import (
 )
 
 if TYPE_CHECKING:
-    from assay.suite.training import Strength, TrainedNetwork
+    from assay.training.into_folder import Strength, TrainedNetwork
     from assay.truth.training.run import Progress
     from assay.truth.training.settings import Schedule, Setting
 
@@ -132,9 +132,9 @@ def train(
 
     chosen = device_named(device).type
     from assay.cli.output import shown_progress
-    from assay.suite.trained_battery import Battery
-    from assay.suite.training import Strength, train_into  # torch takes a second to load
-    from assay.suite.workers import available_cores
+    from assay.engine.work import available_cores
+    from assay.training.battery import Battery
+    from assay.training.into_folder import Strength, train_into  # torch takes a second to load
 
     strength = Strength(final_restarts, final_steps)
     jobs = 1 if chosen == "cuda" else available_cores()

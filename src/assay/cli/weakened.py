@@ -191,11 +191,12 @@ def curve(
 
       assay weakened curve net.onnx digits.npz --radii 0.1 --points misclassified
     """
+    from assay.analyse.weakened.curve_settings import CurveSettings
+    from assay.analyse.weakened.curving import curve_over
     from assay.analyse.weakened.within_budget import rule_within
     from assay.cli.asked_options import model_and_inputs, norm_of, numbers_of, valid_range
     from assay.cli.output import shown_progress
     from assay.cli.weakened_view import show_curve
-    from assay.suite.curving import CurveSettings, curve_over
 
     settings = CurveSettings(
         numbers_of(radii or None, "--radii"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from assay.analyse.asked import Asked
 from assay.analyse.decision import Decision, Verdict
+from assay.analyse.weakened.curving import DECISIONS, DOCUMENT, TABLE, Curve, document_of
 from assay.analyse.weakened.decide import Decided
 from assay.analyse.weakened.radius import Radius, Search, Step
 from assay.cli.asked_options import PointOptions
@@ -17,8 +18,7 @@ from assay.cli.asked_view import asked_document, asked_sentence, print_warnings
 from assay.cli.exact_numbers import outward_interval
 from assay.cli.output import print_json, print_line, print_table, told_progress
 from assay.report.curve_chart import curve_chart
-from assay.suite.curving import DECISIONS, DOCUMENT, TABLE, Curve, document_of
-from assay.suite.whole_file import write_whole
+from assay.store.whole_file import write_whole
 
 PICTURE = "curve.svg"
 

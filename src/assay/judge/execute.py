@@ -16,7 +16,7 @@ from assay.judge.sandbox import Outcome, run_sandboxed
 from assay.judge.task import Answer, Ending, Limits, Question
 from assay.judge.verifier import Garbled, Refused, Verifier
 from assay.judge.witness import classify_files
-from assay.suite.file_hash import question_sha256
+from assay.question.model_file import question_sha256
 
 _LIMITS: dict[str, tuple[Ending, str]] = {
     "wall": ("timeout", "the wall clock limit"),

@@ -6,7 +6,7 @@ import os
 import platform
 from pathlib import Path
 
-from assay.suite.workers import available_cores
+from assay.engine.work import available_cores
 
 MEGABYTE = 1 << 20
 

@@ -8,27 +8,29 @@ refused. Machines may change: each session adds its own record.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from assay.errors import BadInput
 from assay.judge.execute import Executed
 from assay.judge.results import Result, read_results
+from assay.store.file_lock import locked
+from assay.store.line_file import LineFile
+from assay.store.whole_file import unfinished, write_whole, writing
 from assay.suite.folder import BenchmarkFolder
-from assay.suite.journal import writing
 from assay.suite.proved_truths import Hashes, question_hashes
 
 RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"
 LOGS = "logs"
-_NEW_RUN_FILE = f"{RUN_FILE}.new"
+_BEGUN = (unfinished(Path(RUN_FILE)).name, f"{RUN_FILE}.new")
+"""What a start that was killed may leave, today and in earlier versions."""
 _MOST_NAMED = 3
 _OPTIONS = {
     "timeout_s": "--timeout",
@@ -55,7 +57,7 @@ class RunFolder:
     """An open run: the results so far, and a place to put new ones."""
 
     path: Path
-    stream: IO[bytes]
+    lines: LineFile
     document: dict[str, Any]
     finished: list[Result]
 
@@ -67,13 +69,7 @@ class RunFolder:
         """Put on record what is asked, of whom, and where it runs this time."""
         self.document["sessions"] = [*self.document["sessions"], session]
         text = json.dumps(self.document, indent=1, sort_keys=True) + "\n"
-        new = self.path / _NEW_RUN_FILE
-        with writing(self.path):
-            with new.open("w", encoding="utf-8") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            new.replace(self.path / RUN_FILE)
+        write_whole(self.path / RUN_FILE, text, durable=True)
 
     def add(self, executed: Executed) -> Result:
         """Keep a finished task: its log first, then the line that makes it count."""
@@ -84,23 +80,9 @@ class RunFolder:
             log = self.path / name
             log.parent.mkdir(parents=True, exist_ok=True)
             log.write_bytes(executed.log)
-            self._append(kept.to_line().encode())
+        self.lines.append_bytes(kept.to_line().encode(), durable=True)
         self.finished.append(kept)
         return kept
-
-    def _append(self, line: bytes) -> None:
-        """Write the whole line or, when the disk refuses, nothing of it."""
-        descriptor = self.stream.fileno()
-        before = os.fstat(descriptor).st_size
-        try:
-            rest = memoryview(line)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-            os.fdatasync(descriptor)
-        except OSError:
-            with suppress(OSError):
-                os.ftruncate(descriptor, before)
-            raise
 
 
 @contextmanager
@@ -120,17 +102,16 @@ def open_run(
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
         _document(path, plan, versions, tools)  # a folder that is not ours is left as it is
-        stream = (path / RESULTS_FILE).open("ab", buffering=0)
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise BadInput(f"{path}: another run is writing here; wait for it") from None
+        busy = f"{path}: another run is writing here; wait for it"
+        handle = locked(path / RESULTS_FILE, busy, os.O_APPEND)
+    try:
         document = _document(path, plan, versions, tools)
         document["benchmark"] = str(benchmark.absolute())
-        with writing(path):
-            _cut_torn_line(path / RESULTS_FILE, stream)
-        yield RunFolder(path, stream, document, list(read_results(path / RESULTS_FILE)))
+        lines = LineFile(path / RESULTS_FILE, handle)
+        lines.cut(lines.size)  # what a killed runner left of a line
+        yield RunFolder(path, lines, document, list(read_results(path / RESULTS_FILE)))
+    finally:
+        os.close(handle)
 
 
 def refuse_other_run(
@@ -223,23 +204,5 @@ def _refuse_something_else(path: Path) -> None:
     """A folder without run.json may only hold what a start that was killed at once leaves."""
     for entry in path.iterdir():
         begun = entry.name == RESULTS_FILE and entry.stat().st_size == 0
-        if not begun and entry.name != _NEW_RUN_FILE:
+        if not begun and entry.name not in _BEGUN:
             raise BadInput(f"{path}: holds something else; choose a new folder for the run")
-
-
-def _cut_torn_line(path: Path, stream: IO[bytes]) -> None:
-    """Remove what a killed runner left of a line."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        size = end = os.fstat(descriptor).st_size
-        while end > 0:
-            start = max(0, end - 65536)
-            at = os.pread(descriptor, end - start, start).rfind(b"\n")
-            if at >= 0:
-                end = start + at + 1
-                break
-            end = start
-        if end < size:
-            os.ftruncate(stream.fileno(), end)
-    finally:
-        os.close(descriptor)

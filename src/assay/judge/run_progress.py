@@ -6,8 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from assay.engine.work import Watcher
 from assay.judge.results import Result
-from assay.suite.workers import Watcher
 
 
 class RunWatcher:

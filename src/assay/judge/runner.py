@@ -11,19 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import assay
+from assay.engine.threads import Threads
+from assay.engine.work import Engine, Watcher, available_cores
 from assay.errors import BadInput
 from assay.judge.called_files import NOT_COVERED
-from assay.judge.engine import Engine, Job, LocalEngine
 from assay.judge.execute import Task
 from assay.judge.host import this_host
+from assay.judge.jobs import Job, executed, work_on
 from assay.judge.results import Result
 from assay.judge.run_folder import benchmark_sha256, open_run
 from assay.judge.run_progress import RunWatcher, hearing
 from assay.judge.task import Limits, Question
 from assay.judge.verifier import Verifier
+from assay.judge.worker_check import check_workers
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.proved_truths import Hashes, proved_truths, question_hashes
-from assay.suite.workers import Watcher
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,9 @@ def run(
     `verified` are the hashes of the questions where the truths about them are verified already.
     """
     heard = hearing(watcher)
-    engine = engine or LocalEngine(settings.jobs)
+    engine = engine or Threads(settings.jobs or available_cores())
     versions = installed_versions(verifiers)
-    engine.check(verifiers, versions)
+    check_workers(engine, verifiers, versions)
     hashes = question_hashes(benchmark) if verified is None else verified
     plan = {**settled_plan(settings), "benchmark_sha256": benchmark_sha256(benchmark, hashes)}
     if verified is None:
@@ -67,9 +69,18 @@ def run(
             return folder.finished
         folder.begin_session(_session(engine))
         heard.begin(len(folder.finished) + len(jobs), folder.finished)
-        with closing(engine.executed(jobs, heard)) as outcomes:
-            for executed in outcomes:
-                heard.finished(folder.add(executed))
+        running: dict[tuple[str, str, int], str] = {}
+
+        def started(job: Job) -> None:
+            running[job.task.key] = job.label
+            heard.running(list(running.values()))
+
+        work = work_on(engine)
+        with closing(engine.outcomes(work, jobs, started, heard.note)) as outcomes:
+            for outcome in outcomes:
+                running.pop(outcome.item.task.key, None)
+                heard.running(list(running.values()))
+                heard.finished(folder.add(executed(outcome)))
         return folder.finished
 
 

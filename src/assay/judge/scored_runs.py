@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.engine.work import Watcher
 from assay.errors import BadInput
 from assay.judge.crashed_tools import CrashedTool, crashed_tools
 from assay.judge.judgement import Asked, Judgement, judge
@@ -24,7 +25,6 @@ from assay.judge.score_table import Scores
 from assay.judge.vnncomp_score import Year
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.proved_truths import Hashes, proved_truths, question_hashes
-from assay.suite.workers import Watcher
 from assay.truth.record import Truth
 
 _LIMITS = ("timeout_s", "memory_mb", "cpu_s")

@@ -32,7 +32,7 @@ from assay.judge.results import Result
 from assay.judge.task import Ending, Verdict
 from assay.judge.verifier import Garbled
 from assay.judge.witness import classify_files
-from assay.suite.file_hash import question_sha256
+from assay.question.model_file import question_sha256
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 
 LARGEST_TABLE = 256 * 1024 * 1024

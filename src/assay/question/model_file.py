@@ -19,6 +19,7 @@ from google.protobuf.message import DecodeError
 from assay.errors import BadInput
 from assay.question.external_data import LARGEST_MODEL, external_tensors, inline
 from assay.question.one_network import refuse_ambiguity
+from assay.store.file_hash import file_sha256
 
 LARGEST_FILE = LARGEST_MODEL
 _PIECE = 2**20
@@ -84,10 +85,33 @@ def parse(data: bytes, place: str) -> onnx.ModelProto:
 
 def weights_beside(path: Path) -> bool:
     """Whether data of the model lies in other files; False for what is no model."""
+    return bool(files_beside(path))
+
+
+def files_beside(path: Path) -> list[Path]:
+    """The other files in which data of the model lies; none for what is no model."""
     try:
         data = model_bytes(path)
         if len(data) > LARGEST_FILE or _MARK not in data:
-            return False
-        return bool(external_tensors(onnx.ModelProto.FromString(data)))
+            return []
+        tensors = external_tensors(onnx.ModelProto.FromString(data))
     except (OSError, EOFError, zlib.error, DecodeError):
-        return False
+        return []
+    named = (e.value for t in tensors for e in t.external_data if e.key == "location")
+    return [path.parent / name for name in dict.fromkeys(named)]
+
+
+def network_sha256(path: Path) -> str:
+    """Of an ONNX file, or of the whole model where its weights lie in other files."""
+    return read_model(path).sha256 if weights_beside(path) else file_sha256(path)
+
+
+def question_sha256(path: Path) -> str:
+    """Of either file of a question."""
+    return network_sha256(path) if ".onnx" in path.suffixes else file_sha256(path)
+
+
+def question_files(onnx: Path, vnnlib: Path) -> list[Path]:
+    """All files that a question is made of."""
+    beside = [file for file in files_beside(onnx) if file.is_file()]
+    return [onnx, *beside, vnnlib]

@@ -7,10 +7,10 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.analyse.calibration.accusation import LEVEL
+from assay.analyse.calibration.files import Calibration
 from assay.analyse.calibration.measured import CONFIDENCE
 from assay.analyse.calibration.summary import Summary
 from assay.report.calibration_chart import calibration_chart
-from assay.suite.calibration_files import Calibration
 
 
 def section(found: Calibration) -> dict[str, Any]:

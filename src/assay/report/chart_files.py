@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from assay.report.own_files import refuse_foreign, write_whole
+from assay.report.own_files import refuse_foreign
 from assay.report.png import png
+from assay.store.whole_file import write_whole
 
 
 def refuse_foreign_charts(folder: Path, names: Iterable[str], with_png: bool) -> None:

@@ -9,9 +9,10 @@ from assay.difficulty.explanation import Explanation
 from assay.report.chart_files import refuse_foreign_charts, write_chart_files
 from assay.report.difficulty_charts import auc_chart, interaction_chart
 from assay.report.difficulty_section import section
-from assay.report.own_files import refuse_foreign, write_whole
+from assay.report.own_files import refuse_foreign
 from assay.report.self_contained import render_page
 from assay.report.trajectory_chart import trajectory_chart
+from assay.store.whole_file import write_whole
 
 _LONGEST_NAME = 120
 

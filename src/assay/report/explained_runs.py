@@ -11,13 +11,13 @@ from assay.difficulty.explain import Outcomes, explained
 from assay.difficulty.explanation import Explanation, Point
 from assay.difficulty.profile_table import PROFILE_FILE, ProfileRow, read_profile_table
 from assay.difficulty.trajectories import knobs_of
+from assay.engine.work import Watcher
 from assay.errors import BadInput
 from assay.judge.judgement import Judgement, judge
 from assay.judge.outcome import SOLVED, Outcome
 from assay.judge.scored_runs import open_runs
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.proved_truths import Hashes, entry_truth
-from assay.suite.workers import Watcher
 from assay.truth.record import Truth
 
 _UNSOLVED: frozenset[Outcome] = frozenset({"timeout", "unknown", "out-of-memory"})

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.engine.work import Watcher
 from assay.errors import BadInput
 from assay.judge.judgement import judge
 from assay.judge.outcome import Settled
@@ -21,7 +22,6 @@ from assay.judge.score_table import Group, Scores
 from assay.judge.scored_runs import Source, open_runs
 from assay.judge.vnncomp_score import Year
 from assay.suite.folder import BenchmarkFolder, FolderEntry
-from assay.suite.workers import Watcher
 from assay.truth.record import Truth
 
 

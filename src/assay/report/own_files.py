@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 from assay.errors import BadInput
@@ -33,16 +32,3 @@ def is_own(target: Path) -> bool:
     except OSError as error:
         raise BadInput(f"{marked}: cannot be read ({error.strerror}); choose another") from None
     return any(mark in start for mark in _MARKS)
-
-
-def write_whole(target: Path, data: str | bytes) -> None:
-    """All or nothing. Text is UTF-8; what it cannot hold (half a surrogate pair) becomes `?`."""
-    temporary = target.with_name(target.name + ".new")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data.encode("utf-8", "replace") if isinstance(data, str) else data)
-        temporary.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise BadInput(f"{target}: cannot be written ({error.strerror}); choose another") from None

@@ -10,8 +10,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from assay.analyse.calibration.files import Calibration, read_calibration
 from assay.difficulty.explanation import Explanation
 from assay.difficulty.profile_table import PROFILE_FILE
+from assay.engine.work import Watcher
 from assay.errors import BadInput
 from assay.judge.crashed_tools import crashed_tools
 from assay.judge.score_table import ALL_FAMILIES, VIRTUAL_BEST, Group, Row, Scores
@@ -26,11 +28,10 @@ from assay.report.embed import page_data, script_json
 from assay.report.glossary import GLOSSARY
 from assay.report.material import Material, gather
 from assay.report.next_steps import WRONG, next_steps
-from assay.report.own_files import refuse_foreign, write_whole
+from assay.report.own_files import refuse_foreign
 from assay.report.self_contained import render_page
 from assay.report.wording import GROUP_NOTE, GROUP_TITLE, OUTCOME_MEANING, WORST_FIRST
-from assay.suite.calibration_files import Calibration, read_calibration
-from assay.suite.workers import Watcher
+from assay.store.whole_file import write_whole
 
 EMBEDDED_CHARACTERS = 6_000_000
 """How much of commands, logs, witnesses and questions a page holds; the rest stays in the run."""

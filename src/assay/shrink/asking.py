@@ -10,16 +10,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from assay.engine.threads import Threads
 from assay.errors import BadInput
-from assay.judge.engine import Job, LocalEngine
 from assay.judge.execute import Task
+from assay.judge.jobs import Job, executed, work_on
 from assay.judge.outcome import Outcome, outcome
 from assay.judge.results import Result
-from assay.judge.run_progress import RunWatcher
 from assay.judge.task import Limits, Question
 from assay.judge.verifier import Verifier
-from assay.suite.journal import writing
-from assay.suite.line_journal import LineJournal, foreign, line_journal
+from assay.store.row_journal import RowJournal, foreign, row_journal
+from assay.store.whole_file import writing
 from assay.truth.instance import Instance
 
 
@@ -48,10 +48,10 @@ class Answered:
 class Asker:
     """Counts the calls; `journal` keeps the answers, also for another command."""
 
-    def __init__(self, tool: Tool, jobs: int, folder: Path, journal: LineJournal) -> None:
+    def __init__(self, tool: Tool, jobs: int, folder: Path, journal: RowJournal) -> None:
         self._tool, self._folder, self._journal = tool, folder, journal
-        self._engine = LocalEngine(jobs)
-        self._known = dict(filter(None, map(_read, journal.lines)))
+        self._engine = Threads(jobs)
+        self._known = dict(filter(None, map(_read, journal.rows())))
         self._folders = count()
         self.jobs = jobs
         self.calls = 0
@@ -68,10 +68,11 @@ class Asker:
         found: dict[int, Answered] = {}
         jobs = [self._job(i, instance, limits) for i, instance in waiting.items()]
         if jobs:
-            with closing(self._engine.executed(jobs, RunWatcher())) as outcomes:
-                for executed in outcomes:
-                    number = int(executed.result.instance)
-                    found[number] = self._kept(instances[number], executed.result)
+            with closing(self._engine.outcomes(work_on(self._engine), jobs)) as outcomes:
+                for outcome in outcomes:
+                    result = executed(outcome).result
+                    number = int(result.instance)
+                    found[number] = self._kept(instances[number], result)
         return [
             found[i] if i in found else self._known[_key(instance)]
             for i, instance in enumerate(instances)
@@ -113,7 +114,7 @@ def open_asker(tool: Tool, truth: str, jobs: int, answers: Path) -> Iterator[Ask
     with writing(answers):
         answers.parent.mkdir(parents=True, exist_ok=True)
     busy = f"{answers}: another command shrinks this answer; wait for it"
-    with line_journal(answers, busy) as journal, _temporary() as folder:
+    with row_journal(answers, busy) as journal, _temporary() as folder:
         if journal.head is not None and "verifier" not in journal.head:
             raise foreign(answers, "assay shrink")
         if journal.head != head:

@@ -21,8 +21,9 @@ from assay.shrink.proving import FAMILY
 from assay.shrink.reproducer import Reproducer, text
 from assay.shrink.size import measure
 from assay.shrink.wrong_answer import WrongAnswer
+from assay.store.whole_file import writing
+from assay.suite.build_journal import INSTANCES_FILE, PARTS, SUITE_FILE, Plan, open_journal
 from assay.suite.exchange.new_folder import new_folder, refuse_taken
-from assay.suite.journal import INSTANCES_FILE, PARTS, SUITE_FILE, Plan, open_journal, writing
 from assay.suite.listing import document, row, versions
 from assay.truth.instance import Instance
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.engine.work import Watcher
 from assay.errors import BadInput
 from assay.judge.catalogue import verifier as catalogued
 from assay.judge.demo_liars import demo_liars
@@ -23,7 +24,6 @@ from assay.judge.user_tools import chosen_verifiers
 from assay.judge.verifier import Verifier
 from assay.suite.folder import FolderEntry
 from assay.suite.proved_truths import entry_truth
-from assay.suite.workers import Watcher
 from assay.truth.record import Truth
 
 WRONG: tuple[Outcome, ...] = ("unsound", "bogus", "unwitnessed")

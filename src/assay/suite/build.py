@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.engine.processes import Jobs, outcomes_of
+from assay.engine.work import Outcome, Watcher, Work
 from assay.errors import CannotCertify
+from assay.store.kept_verdicts import KeptVerdicts
+from assay.suite.build_journal import Journal, Plan, TaskRecord, open_journal
 from assay.suite.draw import Task, draw_tasks
-from assay.suite.journal import Journal, Plan, TaskRecord, open_journal
-from assay.suite.kept_verdicts import KeptVerdicts
 from assay.suite.listing import document as suite_document
 from assay.suite.listing import row, versions
 from assay.suite.spec import Suite
 from assay.suite.verified import keep_verified, require_verified
-from assay.suite.workers import Outcome, Watcher, parallel
 from assay.truth.families import family
 from assay.truth.instance import Instance
 
@@ -58,7 +59,7 @@ def build(
     folder: Path,
     *,
     seed: int | None,
-    jobs: int,
+    jobs: Jobs,
     watcher: Watcher | None = None,
     also: Sequence[Suite] = (),
 ) -> BuildReport:
@@ -142,12 +143,12 @@ def _named(task: Task, made: Sequence[Instance]) -> Iterator[Instance]:
 
 
 def _made(
-    tasks: Sequence[Task], jobs: int, watcher: Watcher, journal: Journal
+    tasks: Sequence[Task], jobs: Jobs, watcher: Watcher, journal: Journal
 ) -> Iterator[tuple[Task, TaskRecord | str]]:
     """Yield each task with its record, or with the reason why it has none."""
     rank = {name: place for place, name in enumerate(LONGEST_FIRST)}
     ordered = sorted(tasks, key=lambda task: rank.get(task.family, len(rank)))
-    outcomes = parallel(make_instances, ordered, jobs, lambda task: watcher.started(task.stem))
+    outcomes = outcomes_of(Work(make_instances), ordered, jobs, watcher, lambda task: task.stem)
     kept = KeptVerdicts()
     with closing(outcomes):
         for outcome in outcomes:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.engine.processes import Jobs, outcomes_of
+from assay.engine.work import Outcome, Watcher, Work
 from assay.errors import BadInput
+from assay.store.kept_verdicts import Digests, KeptVerdicts
 from assay.suite.folder import BenchmarkFolder
-from assay.suite.kept_verdicts import Digests, KeptVerdicts
-from assay.suite.workers import Outcome, Watcher, parallel
 from assay.truth.record import LARGEST_TRUTH
 
 if TYPE_CHECKING:
@@ -67,12 +68,12 @@ def claims_of_files(files: Sequence[Path]) -> list[Claim]:
     return [_beside(path) for path in files]
 
 
-def check(claims: Sequence[Claim], jobs: int, watcher: Watcher | None = None) -> list[Checked]:
+def check(claims: Sequence[Claim], jobs: Jobs, watcher: Watcher | None = None) -> list[Checked]:
     """Check every claim; the result has the order of the claims. What is verified is kept."""
     watcher, kept = watcher or Watcher(), KeptVerdicts()
     watcher.begin(len(claims), 0)
     by_claim: dict[Claim, Checked] = {}
-    outcomes = parallel(check_claim, claims, jobs, lambda claim: watcher.started(claim.name))
+    outcomes = outcomes_of(WORK, claims, jobs, watcher, lambda claim: claim.name)
     with closing(outcomes):
         for outcome in outcomes:
             checked = _settled(outcome)
@@ -105,6 +106,16 @@ def check_claim(claim: Claim) -> Checked:
         twin=_said(claim.truth, "twin"),
         digests=digests,
     )
+
+
+def _files(claim: Claim) -> list[Path]:
+    arrays = claim.truth.with_suffix(".bin")
+    found = (claim.onnx, claim.vnnlib, claim.truth, arrays)
+    return [path for path in found if path.is_file()]
+
+
+WORK = Work(check_claim, ("assay.proof.checker",), _files)
+"""Checking, for any engine."""
 
 
 def _read(claim: Claim) -> Verdict | list[bytes]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import BadInput
+from assay.suite.build_journal import INSTANCES_FILE, STATE, SUITE_FILE
 from assay.suite.instance_rows import MAX_LIST_BYTES, read_list, rows_of, seconds_of, three_fields
-from assay.suite.journal import INSTANCES_FILE, STATE, SUITE_FILE
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any
 
 import assay
-from assay.suite.journal import Made, Plan, TaskRecord
+from assay.suite.build_journal import Made, Plan, TaskRecord
 
 SCHEMA = 1
 

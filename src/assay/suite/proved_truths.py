@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from assay.engine.processes import Jobs
+from assay.engine.work import Watcher
 from assay.errors import BadInput
-from assay.question.model_file import weights_beside
+from assay.question.model_file import network_sha256, weights_beside
+from assay.store.file_hash import file_sha256
+from assay.store.kept_verdicts import Digests, KeptVerdicts
 from assay.suite.checking import Checked, Claim, check, check_claim
-from assay.suite.file_hash import file_sha256, network_sha256
 from assay.suite.folder import BenchmarkFolder, FolderEntry
-from assay.suite.kept_verdicts import Digests, KeptVerdicts
-from assay.suite.workers import Watcher, available_cores
 from assay.truth.instance import sha256
 from assay.truth.record import Truth, parse_truth, truth_bytes
 
@@ -53,7 +54,7 @@ def proved_truths(
     folder: BenchmarkFolder,
     hashes: Hashes | None = None,
     watcher: Watcher | None = None,
-    jobs: int | None = None,
+    jobs: Jobs = 0,
     remedy: str = _WITHOUT,
 ) -> dict[str, Truth]:
     """The truths of the instances that have one, without their bulk, all verified.
@@ -74,7 +75,7 @@ def proved_truths(
         if read.digests not in kept:
             waiting.append(read.claim)
     if waiting:
-        for checked in check(waiting, jobs or available_cores(), watcher):
+        for checked in check(waiting, jobs, watcher):
             _refuse_unverified(checked, remedy)
     return truths
 

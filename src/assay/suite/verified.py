@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from assay.errors import CannotCertify
 from assay.proof.checker import check
-from assay.suite.kept_verdicts import Digests, KeptVerdicts
+from assay.store.kept_verdicts import Digests, KeptVerdicts
 from assay.truth.instance import Instance
 
 

@@ -13,7 +13,7 @@ import torch
 from tiny_training import CPU, apart, tiny
 
 from assay.errors import BadInput
-from assay.replaced_file import unfinished
+from assay.store.whole_file import unfinished
 from assay.truth.training import memory, run
 from assay.truth.training.checkpoint import load
 from assay.truth.training.run import Progress, counted, train, trained_here

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.engine.item_folders import item_folders
 from assay.errors import BadInput
 from assay.judge.conformance.questions import ExamQuestion, exam
 from assay.judge.execute import Task, execute
 from assay.judge.results import Result
 from assay.judge.task import Limits, Question
-from assay.judge.task_folders import task_folders
 from assay.judge.verifier import Verifier
 
 Mark = Literal["passes", "no answer", "fails"]
@@ -37,7 +37,7 @@ def check_verifier(verifier: Verifier, memory_mb: float = 4096.0) -> Iterator[Ma
         raise BadInput(
             f"verifier {verifier.name!r} is not installed; get it with: {verifier.install_hint}"
         )
-    with task_folders() as base:
+    with item_folders() as base:
         for number, question in enumerate(exam()):
             folder = base / str(number)
             folder.mkdir()

@@ -16,6 +16,7 @@ from assay.judge.power.mutant import Mutant
 from assay.judge.power.trial import Budget, Trial, tried
 from assay.judge.results import Result
 from assay.question.asked import read_question
+from assay.question.model_file import question_files
 from assay.question.network import Network
 from assay.question.property import Specification
 from assay.truth.record import Truth
@@ -33,6 +34,10 @@ class Subject:
     onnx: Path
     vnnlib: Path
     truth: Truth
+
+    @property
+    def files(self) -> list[Path]:
+        return question_files(self.onnx, self.vnnlib)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import assay
-from assay.errors import BadInput
 from assay.judge.power.hunt import Baseline, Catch, Subject
 from assay.judge.power.trial import Budget
-from assay.suite.line_journal import LineJournal, foreign, line_journal
+from assay.store.row_journal import RowJournal, row_journal
 
 _SOURCES = (
     "bounds",
@@ -25,18 +24,22 @@ _SOURCES = (
     "judge/power",
     "question",
 )
+_OTHER = (
+    "the power of another benchmark, truth, budget, seed or version; remove it or choose another "
+    "`output`"
+)
 _PACKAGES = ("torch", "scipy", "numpy", "highspy")
 
 
 class Kept:
     """Finished answers by what was asked; what is added goes to the file at once."""
 
-    def __init__(self, journal: LineJournal, subjects: Sequence[Subject]) -> None:
+    def __init__(self, journal: RowJournal, subjects: Sequence[Subject]) -> None:
         self._journal = journal
         self.baselines: dict[str, Baseline] = {}
         self.catches: dict[tuple[str, str, int], Catch] = {}
         names = {subject.name for subject in subjects}
-        for line in journal.lines:
+        for line in journal.rows():
             # A line that is not whole is asked again.
             if line.get("kind") == "baseline":
                 baseline = _baseline(line)
@@ -76,16 +79,8 @@ def open_kept(
         "seed": seed,
     }
     busy = f"{path}: another command is writing it; wait for that"
-    with line_journal(path, busy) as journal:
-        if journal.head is None:
-            journal.restart(head)
-        elif "assay" not in journal.head:
-            raise foreign(path, "assay power")
-        elif journal.head != head:
-            raise BadInput(
-                f"{path}: holds the power of another benchmark, truth, budget, seed or version; "
-                "remove it or choose another with --output"
-            )
+    with row_journal(path, busy) as journal:
+        journal.resume(head, mark="assay", command="assay power", other=lambda _: _OTHER)
         yield Kept(journal, subjects)
 
 

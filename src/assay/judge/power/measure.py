@@ -15,6 +15,8 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.engine.processes import Jobs, outcomes_of
+from assay.engine.work import Watcher, Work
 from assay.errors import BadInput
 from assay.judge.power.floor import Floor, Step, find_floor, most_misses
 from assay.judge.power.hunt import (
@@ -32,7 +34,6 @@ from assay.judge.power.trial import Budget
 from assay.judge.run_folder import benchmark_sha256
 from assay.suite.folder import BenchmarkFolder
 from assay.suite.proved_truths import entry_truth, proved_truths, question_hashes
-from assay.suite.workers import Watcher, parallel
 from assay.truth.record import Truth
 
 POWER_FILE = "power.jsonl"
@@ -40,6 +41,8 @@ EVERYWHERE = "all families"
 LATE = "what the verifier leaves open"
 _OPEN_ASKED = 1
 """Instances a family that the unmutated verifier leaves open and every mutant is asked about."""
+READS = ("torch", "scipy.optimize", "assay.judge.builtin.linear", "assay.bounds.branch")
+"""What the verifier needs, mutated or not."""
 Watched = Callable[[str], AbstractContextManager[Watcher]]
 
 
@@ -49,7 +52,7 @@ class Settings:
     leaves them out."""
 
     budget: Budget
-    jobs: int
+    jobs: Jobs
     seeds: int = 0
     seed: int = 0
 
@@ -201,11 +204,11 @@ class _Measurement:
         waiting = [t for t in tasks if t.subject.name not in self.baselines]
         with self.watched("unmutated") as watcher:
             watcher.begin(len(tasks), len(tasks) - len(waiting))
-            outcomes = parallel(
-                asked_unmutated,
-                waiting,
-                self.settings.jobs,
-                lambda task: watcher.started(task.subject.name),
+            work: Work[BaselineTask, Baseline] = Work(
+                asked_unmutated, READS, lambda task: task.subject.files
+            )
+            outcomes = outcomes_of(
+                work, waiting, self.settings.jobs, watcher, lambda task: task.subject.name
             )
             with closing(outcomes):
                 for done in outcomes:
@@ -238,9 +241,8 @@ class _Measurement:
             return
         with self.watched(what) as watcher:
             watcher.begin(len(hunts), len(hunts) - len(waiting))
-            outcomes = parallel(
-                hunted, waiting, self.settings.jobs, lambda hunt: watcher.started(_label(hunt))
-            )
+            work: Work[Hunt, Catch] = Work(hunted, READS, _files)
+            outcomes = outcomes_of(work, waiting, self.settings.jobs, watcher, _label)
             with closing(outcomes):
                 for done in outcomes:
                     if done.error is not None:
@@ -299,6 +301,10 @@ class _Measurement:
     ) -> Hunt:
         first = self.settings.seed
         return Hunt(specimen.name, place, first + more, subjects, self.settings.budget, first)
+
+
+def _files(hunt: Hunt) -> list[Path]:
+    return [file for subject in hunt.subjects for file in subject.files]
 
 
 def _label(hunt: Hunt) -> str:

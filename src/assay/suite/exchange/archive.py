@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import BadInput
-from assay.suite.file_hash import file_sha256
+from assay.store.file_hash import file_sha256
 
 SCHEMA = 1
 TRUTHS_FILE = "truths.tar"

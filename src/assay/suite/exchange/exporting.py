@@ -12,6 +12,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assay.engine.processes import Jobs, outcomes_of
+from assay.engine.work import Watcher, Work
 from assay.errors import BadInput
 from assay.question.model_file import LARGEST_FILE
 from assay.suite.exchange.copying import copy, copy_network, pack
@@ -22,7 +24,6 @@ from assay.suite.exchange.source_list import VERSIONS
 from assay.suite.exchange.versions import Question, Written, write_question
 from assay.suite.folder import BenchmarkFolder, FolderEntry
 from assay.suite.proved_truths import proved_truths, truth_and_arrays
-from assay.suite.workers import Watcher, parallel
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def export(
     versions: Sequence[str] = VERSIONS,
     packed: bool = False,
     with_truth: bool = False,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     watcher: Watcher | None = None,
 ) -> Exported:
     """Write every instance of `folder` in each version into the new folder `target`."""
@@ -124,7 +125,7 @@ def _write_questions(
     versions: Sequence[str],
     names: _Names,
     packed: bool,
-    jobs: int,
+    jobs: Jobs,
     watcher: Watcher,
 ) -> dict[Path, dict[str, Written]]:
     """Write each VNN-LIB file once, whatever number of networks it is about."""
@@ -140,15 +141,12 @@ def _write_questions(
     ]
     watcher.begin(len(questions), 0)
     found: dict[Path, dict[str, Written]] = {}
-    outcomes = parallel(write_question, questions, jobs, lambda q: watcher.started(q.vnnlib.stem))
+    work = Work[Question, Sequence[Written]](write_question)
+    outcomes = outcomes_of(work, questions, jobs, watcher, lambda q: q.vnnlib.stem)
     with closing(outcomes):
         for outcome in outcomes:
             path = outcome.item.vnnlib
-            if outcome.error is not None:
-                raise outcome.error
-            if outcome.result is None:
-                raise BadInput(f"{path}: writing it did not finish: {outcome.death}; try again")
-            found[path] = {written.version: written for written in outcome.result}
+            found[path] = {written.version: written for written in outcome.required(str(path))}
             watcher.finished(path.stem, outcome.seconds)
     return found
 

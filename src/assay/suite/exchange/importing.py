@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import assay
+from assay.engine.processes import Jobs, outcomes_of
+from assay.engine.work import Watcher, Work
 from assay.errors import BadInput
 from assay.question.external_data import WeightsElsewhere
 from assay.question.model_file import LARGEST_FILE
@@ -33,7 +35,6 @@ from assay.suite.exchange.source_list import (
     open_list,
 )
 from assay.suite.listing import SCHEMA
-from assay.suite.workers import Watcher, parallel
 from assay.truth.instance import sha256
 
 LARGEST_BENCHMARK = 64 * 2**30
@@ -104,7 +105,7 @@ def import_benchmark(
     target: Path,
     *,
     version: str | None = None,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     watcher: Watcher | None = None,
 ) -> Imported:
     """Import the benchmark at `path` into the new folder `target`."""
@@ -205,7 +206,7 @@ def _readabilities(
     folder: Path,
     rows: Sequence[SourceRow],
     files: Mapping[Path, ImportedFile],
-    jobs: int,
+    jobs: Jobs,
     watcher: Watcher,
 ) -> dict[int, Readability]:
     """What the readers say about each row, by its line; every network is read once."""
@@ -218,7 +219,7 @@ def _readabilities(
         lines[Network(folder / name, paths)] = [row.line for row in asked]
     found: dict[int, Readability] = {}
     labels = {network: f"read {network.onnx.name}" for network in lines}
-    outcomes = parallel(readability, list(lines), jobs, lambda n: watcher.started(labels[n]))
+    outcomes = outcomes_of(Work(readability), list(lines), jobs, watcher, labels.__getitem__)
     with closing(outcomes):
         for outcome in outcomes:
             if outcome.error is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from assay.suite.journal import INSTANCES_FILE, SUITE_FILE
+from assay.suite.build_journal import INSTANCES_FILE, SUITE_FILE
 
 
 def write_list(folder: Path, rows: Iterable[tuple[str, str, float]]) -> bytes:

@@ -17,8 +17,11 @@ from random import Random
 from typing import Any
 
 import assay
+from assay.engine.processes import Jobs
+from assay.engine.work import Watcher
 from assay.errors import BadInput
 from assay.question.model_file import LARGEST_FILE
+from assay.suite.build_journal import INSTANCES_FILE, SUITE_FILE
 from assay.suite.exchange.archive import (
     COMMITMENT_FILE,
     SCHEMA,
@@ -32,10 +35,8 @@ from assay.suite.exchange.listed_files import write_list
 from assay.suite.exchange.new_folder import new_folder
 from assay.suite.exchange.telltales import Published, Telltale, telltales
 from assay.suite.folder import BenchmarkFolder, FolderEntry
-from assay.suite.journal import INSTANCES_FILE, SUITE_FILE
 from assay.suite.proved_truths import entry_truth, proved_truths
 from assay.suite.spec import bundled_suites, load_suite
-from assay.suite.workers import Watcher
 from assay.truth.instance import sha256
 from assay.truth.record import Truth
 
@@ -62,7 +63,7 @@ def seal(
     *,
     one_of_twins: bool = False,
     allow_telltales: bool = False,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     watcher: Watcher | None = None,
     chance: Random | None = None,
 ) -> Sealed:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import BadInput
+from assay.suite.build_journal import INSTANCES_FILE
 from assay.suite.instance_rows import read_list, rows_of, seconds_of, three_fields
-from assay.suite.journal import INSTANCES_FILE
 
 VERSIONS = ("1.0", "2.0")
 _OLD_LISTS = f"*_{INSTANCES_FILE}"

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import assay
+from assay.engine.work import Watcher
 from assay.errors import BadInput
 from assay.question.model_file import LARGEST_FILE
+from assay.store.file_hash import file_sha256
+from assay.suite.build_journal import INSTANCES_FILE, PARTS
 from assay.suite.exchange.archive import (
     COMMITMENT_FILE,
     Index,
@@ -18,12 +21,9 @@ from assay.suite.exchange.archive import (
 from assay.suite.exchange.copying import copy
 from assay.suite.exchange.listed_files import write_suite
 from assay.suite.exchange.new_folder import new_folder
-from assay.suite.file_hash import file_sha256
 from assay.suite.folder import BenchmarkFolder
-from assay.suite.journal import INSTANCES_FILE, PARTS
 from assay.suite.listing import SCHEMA as SUITE_SCHEMA
 from assay.suite.proved_truths import proved_truths
-from assay.suite.workers import Watcher
 from assay.truth.record import parse_truth
 
 _NAME = re.compile(r"[a-z0-9]+")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import BadInput
-from assay.replaced_file import replaced
+from assay.store.whole_file import replaced
 from assay.truth.training.settings import Schedule, Setting
 from assay.truth.training.standing import Standing
 

@@ -1,0 +1,1 @@
+"""Where work is kept: whole files, locks, journals of rows that resume, hashes, verdicts."""
